@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/harness/longest-first.ts';
+import { POLL_MS, TEST_MS } from './test/harness/patience.ts';
 import { startsServers } from './test/harness/starts-servers.ts';
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
@@ -10,10 +11,9 @@ const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
 
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    // A browser on a busy machine takes seconds to show what it was told.
-    expect: { poll: { timeout: 10_000 } },
+    testTimeout: TEST_MS,
+    hookTimeout: TEST_MS,
+    expect: { poll: { timeout: POLL_MS } },
     setupFiles: ['test/harness/checked-replies.ts'],
     // Most files wait for processes, so that a core serves several.
     maxWorkers: 2 * availableParallelism(),

@@ -4,17 +4,18 @@
  * - `--instances FOLDER` plans days in the format of MDRPLIB (github.com/grubhub/mdrplib, `public_instances`; no part
  *   of this project), each N-th of them, beside today's rule; `--write FOLDER` writes what the evaluator of
  *   that repository reads. `--known` says what the planner knows of ready times: `ready` (each at placement),
- *   `mean` (nothing but their mean), `at_placement` (all is ready when it is placed).
+ *   `mean` (nothing but their mean), `at_placement` (all is ready when it is placed). `--doors` says what it knows of
+ *   doors: `exact`, or the centre of the ZIP code until each is found (`late`) or for good (`never`).
  * - Without it: generated days of the same shape, the speed (`--only speed`), and a day of same-day retail
  *   (`--only retail`).
  *
  * The core is the service's own, driven by a simulated clock; a run is the same every time.
  */
 import { parseArgs } from 'node:util';
-import type { Known } from './dispatch/day.ts';
+import type { Doors, Known } from './dispatch/day.ts';
 import { generatedInstance } from './dispatch/generated.ts';
 import { runInstances } from './dispatch/instances.ts';
-import { runRetail } from './dispatch/retail.ts';
+import { runRetail, runRetailDoors } from './dispatch/retail.ts';
 import { runSpeed } from './dispatch/speed.ts';
 import { instanceNames, readInstance } from './replay/instance.ts';
 
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     instances: { type: 'string' },
     every: { type: 'string', default: '1' },
     known: { type: 'string', default: 'ready' },
+    doors: { type: 'string', default: 'exact' },
     write: { type: 'string' },
     alone: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
@@ -31,13 +33,20 @@ const { values } = parseArgs({
 const { instances: folder, write: writeTo, only } = values;
 const every = Number(values.every);
 const known = ['ready', 'mean', 'at_placement'].find((each) => each === values.known) as Known | undefined;
-if (!known || !Number.isInteger(every) || every < 1 || !['', 'generated', 'speed', 'retail'].includes(only)) {
+const doors = ['exact', 'late', 'never'].find((each) => each === values.doors) as Doors | undefined;
+if (
+  !known ||
+  !doors ||
+  !Number.isInteger(every) ||
+  every < 1 ||
+  !['', 'generated', 'doors', 'speed', 'retail'].includes(only)
+) {
   console.error('Usage: npm run bench:dispatch -- [--instances FOLDER] [--every N] [--known ready|mean|at_placement]');
-  console.error('       [--write FOLDER] [--alone] [--only generated|speed|retail]');
+  console.error('       [--doors exact|late|never] [--write FOLDER] [--alone] [--only generated|doors|speed|retail]');
   process.exit(2);
 }
 
-const options = { known, isBeside: !values.alone, writeTo };
+const options = { known, doors, isBeside: !values.alone, writeTo };
 if (folder) {
   const names = instanceNames(folder).filter((_, i) => i % every === 0);
   runInstances(
@@ -48,6 +57,7 @@ if (folder) {
   );
 } else {
   if (only === '' || only === 'generated') runInstances([1, 2, 3].map(generatedInstance), options);
+  if (only === '' || only === 'doors') runRetailDoors();
   if (only === '' || only === 'speed') runSpeed();
   if (only === '' || only === 'retail') runRetail();
 }

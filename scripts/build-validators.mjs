@@ -1,7 +1,8 @@
 /**
  * Compiles the JSON Schemas of `src/http/schemas.ts` into plain functions, so that serving never loads Ajv's compiler:
- * `validators` has a function for each schema, under its name. Writes them to `dist/http/validators.js` for the service and
- * to `src/http/validators.js` for tests that run the source, each with the few lines of Ajv's runtime that it needs.
+ * `validators` has a function for each schema, under its name, which takes no text that cannot be stored. Writes them to
+ * `dist/http/validators.js` for the service and to `src/http/validators.js` for tests that run the source, each with the few
+ * lines of Ajv's runtime that it needs.
  */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -28,9 +29,10 @@ async function bundle(input) {
 }
 
 async function loadSchemas() {
-  const code = await bundle({ entryPoints: ['src/http/schemas.ts'] });
-  const { schemas } = await import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`);
-  return schemas;
+  const contents = "export { schemas } from './schemas.ts'; export { storable } from './storable.ts';";
+  const code = await bundle({ stdin: { contents, resolveDir: join(ROOT, 'src/http') } });
+  const { schemas, storable } = await import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`);
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, storable(schema)]));
 }
 
 /** ESM source of the validators: all errors at once, no coercion, and lengths counted in code points. */

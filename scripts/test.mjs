@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { prepare, ROOT } from './prepare.mjs';
 
 const bin = (name) => join(ROOT, 'node_modules/.bin', process.platform === 'win32' ? `${name}.cmd` : name);
@@ -17,6 +17,8 @@ const CHECKS = [
   { name: 'oxlint', args: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'knip', args: ['knip'] },
 ];
+/** Files that are named for the time they took. */
+const SLOWEST = 10;
 const REDIS = ['redis-server', 'valkey-server'];
 const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
@@ -39,9 +41,11 @@ const results = await Promise.all([
   run([...vitest, ...(quick ? ['--project', 'quick'] : []), ...files]).then((code) => ({ name: 'tests', code })),
 ]);
 const failed = results.filter(({ code }) => code !== 0);
-const tests = readTests(report);
+const testFiles = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
+const tests = testsOf(testFiles);
 rmSync(reports, { recursive: true, force: true });
 
+if (!quick) tellSlowest(testFiles);
 if (!quick) tellSkipped(tests);
 for (const { name, output } of failed) if (output) console.log(`${output}\nFAILED: ${name}`);
 if (failed.length > 0) console.log(`FAILED: ${failed.map(({ name }) => name).join(', ')}`);
@@ -89,15 +93,22 @@ function run([name, ...args], hear) {
   });
 }
 
-function readTests(path) {
-  if (!existsSync(path)) return [];
-  const { testResults } = JSON.parse(readFileSync(path, 'utf8'));
-  return testResults.flatMap((file) => {
+function testsOf(testFiles) {
+  return testFiles.flatMap((file) => {
     // A file that does not load has failed without a test.
     if (file.assertionResults.length === 0)
       return file.status === 'failed' ? [{ name: file.name, status: 'failed' }] : [];
     return file.assertionResults.map(({ fullName, status }) => ({ name: `${file.name} > ${fullName}`, status }));
   });
+}
+
+/** The files that took longest, hooks included; others ran beside them. */
+function tellSlowest(testFiles) {
+  const timed = testFiles.map(({ name, startTime, endTime }) => ({ name, seconds: (endTime - startTime) / 1_000 }));
+  console.log('The slowest files:');
+  for (const { name, seconds } of timed.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)) {
+    console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${relative(ROOT, name)}`);
+  }
 }
 
 /** Names at the very end what was not tested because a server or a browser is missing. */

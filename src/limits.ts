@@ -23,8 +23,17 @@ export const REQUEST_DEADLINE_MS = 15_000;
 export const BODY_DEADLINE_MS = 7_000;
 /** Longest time for a photo to arrive: 10 MB at 170 KB/s, a poor mobile link. */
 export const PHOTO_DEADLINE_MS = 60_000;
-/** Most authenticated requests in flight, waits for a charge included; one more is refused with 503. */
+/**
+ * Most requests at work, waits for a charge included; one more is refused with 503. The work begins with the
+ * whole body.
+ */
 export const MAX_REQUESTS_IN_FLIGHT = 10_000;
+/**
+ * Most requests of one store, organization or driver, or of one network without a key, whose bodies are on their
+ * way; one more is refused with 503. Below MAX_REQUESTS_IN_FLIGHT; a sender of that many at once mostly sends
+ * each body with its head, and those do not wait.
+ */
+export const MAX_WAITING_BODIES_PER_CALLER = 2_000;
 /** Time per event-loop turn for starting queued orders; about 40 orders. */
 export const ADMISSION_SLICE_MS = 5;
 /**
@@ -48,6 +57,12 @@ export const MAX_BUFFERED_BODY_BYTES = 128 * 1024 * 1024;
  * at a time, so at most MAX_PHOTO_BYTES of them are theirs.
  */
 export const MAX_BUFFERED_PHOTO_BYTES = 128 * 1024 * 1024;
+/**
+ * Most bytes of JSON bodies, and of photos, held of one store, organization or driver, or of one network without
+ * a key; a body that does not fit is refused with 503. An eighth of MAX_BUFFERED_BODY_BYTES, so that no slow
+ * sender takes the others' room. Above MAX_PHOTO_BYTES.
+ */
+export const MAX_BODY_BYTES_PER_CALLER = 16 * 1024 * 1024;
 /** Most bytes buffered of a body before its sender is authenticated; the upload pauses until then. */
 export const MAX_UNAUTHENTICATED_BODY_BYTES = MAX_JSON_BYTES;
 /**
@@ -60,6 +75,23 @@ export const BODY_BLOCK_BYTES = 64 * 1024;
  * sender who is let in it is as much as their route takes, so that they hear why.
  */
 export const MAX_DISCARDED_BODY_BYTES = 1024 * 1024;
+/** Size in bytes from which replies are counted until they are read. A JSON error has 300, a page up to 20 KB. */
+export const LARGE_REPLY_BYTES = 4 * 1024;
+/**
+ * Most bytes of large replies that one network has unread, here and in the system's buffers, which hold up to
+ * 4 MB for a connection; one more is refused with 503. The script of `/docs` has 0.5 MB compressed. At least
+ * MAX_PHOTO_BYTES.
+ */
+export const MAX_UNSENT_BYTES_PER_NETWORK = 32 * 1024 * 1024;
+/** Most of them for all networks. Above MAX_UNSENT_BYTES_PER_NETWORK, sixteen times as much. */
+export const MAX_UNSENT_BYTES = 512 * 1024 * 1024;
+/** Shortest time between two looks at the system's buffers, 20 ms of work where it has 20,000 connections. */
+export const UNSENT_LOOK_MS = 250;
+/**
+ * Time after which what a network was sent is looked for again, so that who has read all takes no memory. Above
+ * the 8 to 12 s after which the transport cuts a connection that takes nothing.
+ */
+export const UNSENT_FORGOTTEN_MS = 15_000;
 /** Longest path with its query, in characters. The longest one in use has 300. */
 export const MAX_TARGET_LENGTH = 2_048;
 /**
@@ -187,8 +219,15 @@ export const DB_CONNECT_TIMEOUT_MS = 4_000;
 export const DB_PROBE_EVERY_MS = 500;
 /** Longest wait for a probe; then the database counts as away and statements are refused at once. */
 export const DB_PROBE_MS = 1_500;
+/**
+ * Parts in which that wait is counted. A stall of this process counts as one part, however long it is, since
+ * the answer may have arrived meanwhile.
+ */
+export const DB_PROBE_PARTS = 15;
 /** Longest statement of a migration, which may rewrite a table. */
 export const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
+/** Most attempts of a migration that loses a deadlock with statements at work, or does not get its locks in time. */
+export const MIGRATION_TRIES = 5;
 /** Longest wait of a migration for the lock on a table; statements queue up behind it meanwhile. */
 export const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
 /** Longest wait for another migrator at work on the same database. */
@@ -253,6 +292,8 @@ export const MAX_LOST_REPLY_RESOLVES = 2;
 export const MAX_TIERS = 8;
 /** Age of the last position at which a driver stops getting orders. */
 export const POSITION_FRESH_MS = 90_000;
+/** Meters by which a driver may be beyond the radius when it is asked again: a search rounds otherwise. */
+export const REACH_ROUNDING_METERS = 0.01;
 /** Most drivers, or waiting orders, in a cell; then it is divided. Reading 64 is as quick as finding it. */
 export const CELL_SPLIT_MEMBERS = 64;
 /** Most members of a divided cell that is merged. Below CELL_SPLIT_MEMBERS, or cells would go to and fro. */
@@ -400,8 +441,6 @@ export const DRIVER_SILENT_MS = 10 * 60_000;
 export const RELEASE_PAUSE_SECONDS = 3_600;
 /** Time for which a driver's releases lengthen the next pause. Above RELEASE_PAUSE_SECONDS. */
 export const RELEASE_COUNTED_SECONDS = 24 * 3_600;
-/** Most releases that are read to find the pause. Above the budget's largest figure. */
-export const MAX_RELEASES_READ = 2_000;
 /**
  * Distance from the store in meters at which a driver sees the customer's name, unit, phone, items and notes
  * before the pickup: outside of a dead zone in the store, with the error of a phone between houses.
@@ -425,6 +464,18 @@ export const MIN_DELIVERY_MS = 30_000;
 export const STORE_FAR_METERS = 2_000;
 /** The same distance from a customer's door, whose accuracy is known. Above PROOF_DROPOFF_METERS. */
 export const DOOR_FAR_METERS = 1_000;
+/**
+ * Distance from the pickup in meters within which a driver has not left it: a store with its parking lot, and
+ * the error of a phone between houses. At least CUSTOMER_SHOWN_METERS.
+ */
+export const STILL_AT_PICKUP_METERS = 300;
+/**
+ * Distance in meters from the pickup to a door up to which a driver at the one may be at the other: what each of
+ * two fixes may be off. At least twice STILL_AT_PICKUP_METERS and below DOOR_FAR_METERS.
+ */
+export const NEIGHBOUR_METERS = 600;
+/** Difference of two house numbers of a street up to which they are neighbours: a block has a hundred. */
+export const NEIGHBOUR_NUMBERS = 100;
 /** Age at which a position says nothing of where a driver is by now. Above POSITION_FRESH_MS. */
 export const RECEIPT_POSITION_MS = 10 * 60_000;
 /** Most by which the clock of a phone that is set by hand may be off. Above MAX_CLOCK_LEAD_MS. */
@@ -1020,11 +1071,33 @@ export const WEBHOOK_CONCURRENCY = 64;
 export const MAX_WEBHOOKS_PER_STORE = 16;
 /** Webhooks of one endpoint sent at once. Below MAX_WEBHOOKS_PER_STORE: one that is down leaves places free. */
 export const MAX_WEBHOOKS_PER_ENDPOINT = 8;
+/** Answers that take this long make a receiver count as slow until one takes less. Below WEBHOOK_TIMEOUT_MS. */
+export const WEBHOOK_SLOW_MS = 1_000;
+/** Webhooks to slow receivers sent at once. Below WEBHOOK_CONCURRENCY: half of the places are for quick ones. */
+export const MAX_SLOW_WEBHOOKS = WEBHOOK_CONCURRENCY / 2;
+/** Those of one store: an eighth of all places. Below MAX_SLOW_WEBHOOKS. */
+export const MAX_SLOW_WEBHOOKS_PER_STORE = 8;
 /**
- * Wait of a delivery whose endpoint or store has no place free, and up to half its age more: a burst to a
- * quick receiver is over in seconds, and the backlog of a slow one asks less and less often.
+ * Webhooks that wait for a place, one of each endpoint; further ones are parked. With MAX_SLOW_WEBHOOKS below
+ * WEBHOOK_CONCURRENCY, so that what waits for slow receivers keeps no worker from quick ones.
  */
-export const WEBHOOK_BUSY_SECONDS = 1;
+export const MAX_WEBHOOKS_IN_LINE = 16;
+/** Receivers whose last answer's time a worker remembers, 100 bytes each. */
+export const RECEIVERS_REMEMBERED = 10_000;
+/** Time after which a parked delivery comes up by itself, and is given up if it finds no place: what waits is bounded. */
+export const WEBHOOK_PARKED_SECONDS = 86_400;
+/** Parked deliveries that an accepted one releases, so that a backlog that moves has twice as many each time. */
+export const WEBHOOKS_RELEASED = 2;
+/** Most receivers with parked deliveries that one sweep tries. At most OUTBOX_SWEEP_ROWS. */
+export const RECEIVERS_PER_SWEEP = 500;
+/** Time after which a disabled webhook's parked deliveries are given up: a pause by hand loses none. */
+export const WEBHOOK_ENDED_SECONDS = 900;
+/** Most parked deliveries that a statement gives up; a third of a second. */
+export const PARKED_ENDED_ROWS = 5_000;
+/** Most parked deliveries that a scrape counts, or a list for one webhook; 10 ms. */
+export const PARKED_COUNTED = 50_000;
+/** Receivers behind which deliveries wait that a command lists. */
+export const RECEIVERS_LISTED = 50;
 /** Largest random addition to a pause of WEBHOOK_RETRY_SECONDS, as a share of it. */
 export const WEBHOOK_JITTER = 0.1;
 /** Time of failures without a success after which an endpoint is disabled. */
@@ -1168,6 +1241,15 @@ export const FALLBACK_ACCURACY_METERS = 50_000;
 // --- Photos ------------------------------------------------------------------------------------------------
 /** Longest side of a stored photo in pixels, sharp on a phone. Below MAX_PHOTO_SIDE. */
 export const STORED_PHOTO_SIDE = 2_048;
+/** Shorter side in pixels below which a photo shows nothing. Below STORED_PHOTO_SIDE; a phone's has 480 or more. */
+export const BLANK_PHOTO_SIDE = 100;
+/**
+ * Largest standard deviation of a colour, of 255, in a picture of one colour: what a covered lens' noise leaves
+ * where the picture is made as small as BLANK_PHOTO_SAMPLE. A bare wall has about 5, a door at night 10.
+ */
+export const BLANK_PHOTO_DEVIATION = 3;
+/** Side in pixels of the square to which a photo is shrunk to see whether it shows anything, in about 12 ms. */
+export const BLANK_PHOTO_SAMPLE = 32;
 /** Most photos that wait while one is decoded; all fit MAX_BUFFERED_PHOTO_BYTES. One more gets 503. */
 export const MAX_PHOTO_QUEUE = 8;
 /**
@@ -1194,6 +1276,13 @@ export const PHOTO_BUCKET_ATTEMPTS = 2;
  * PHOTO_BUCKET_ATTEMPTS; with the statement that follows and a usual decoding below REQUEST_DEADLINE_MS.
  */
 export const PHOTO_BUCKET_DEADLINE_MS = 7_000;
+/**
+ * Most bytes of encoded photos that could not be stored and are kept for their next upload, so that it is not
+ * encoded again: dozens, one of a driver. At least MAX_PHOTO_BYTES.
+ */
+export const MAX_KEPT_PHOTO_BYTES = 32 * 1024 * 1024;
+/** Time after its last upload for which such a photo is kept. A phone sends again within minutes. */
+export const KEPT_PHOTO_MS = 15 * 60_000;
 /** Connections to the bucket, each of which carries one photo at a time. */
 export const PHOTO_BUCKET_SOCKETS = 32;
 
@@ -1460,8 +1549,14 @@ function check(one: Figure, verb: string, other: Figure, holds: (a: number, b: n
 function assertRelations(): void {
   // HTTP
   below({ BODY_DEADLINE_MS }, { TRANSPORT_SILENCE_MS });
+  below({ TRANSPORT_SILENCE_MS }, { UNSENT_FORGOTTEN_MS });
   below({ 'KEEP_ALIVE_SECONDS in ms': KEEP_ALIVE_SECONDS * 1_000 }, { TRANSPORT_SILENCE_MS });
   atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
+  atMost({ MAX_PHOTO_BYTES }, { MAX_UNSENT_BYTES_PER_NETWORK });
+  below({ MAX_UNSENT_BYTES_PER_NETWORK }, { MAX_UNSENT_BYTES });
+  below({ MAX_WAITING_BODIES_PER_CALLER }, { MAX_REQUESTS_IN_FLIGHT });
+  below({ MAX_PHOTO_BYTES }, { MAX_BODY_BYTES_PER_CALLER });
+  atMost({ 'eight times MAX_BODY_BYTES_PER_CALLER': 8 * MAX_BODY_BYTES_PER_CALLER }, { MAX_BUFFERED_BODY_BYTES });
   below({ MAX_ORDER_WAIT_MS }, { MAX_COMMIT_WAIT_MS });
   below({ MAX_ORDERS_PER_BATCH }, { MAX_COMMIT_BATCH });
   below({ MAX_JSON_BYTES }, { MAX_BATCH_BYTES });
@@ -1540,11 +1635,13 @@ function assertRelations(): void {
   below({ LIST_WAIT_MS }, { REQUEST_DEADLINE_MS });
   below({ POSITION_FRESH_MS }, { DRIVER_SILENT_MS });
   below({ PROOF_DROPOFF_METERS }, { DOOR_FAR_METERS });
+  atMost({ CUSTOMER_SHOWN_METERS }, { STILL_AT_PICKUP_METERS });
+  atMost({ '2 × STILL_AT_PICKUP_METERS': 2 * STILL_AT_PICKUP_METERS }, { NEIGHBOUR_METERS });
+  below({ NEIGHBOUR_METERS }, { DOOR_FAR_METERS });
   below({ POSITION_FRESH_MS }, { RECEIPT_POSITION_MS });
   below({ MAX_CLOCK_LEAD_MS }, { STAMP_SKEW_MS });
   below({ STAMP_SKEW_MS }, { STAMP_KEPT_MS });
   below({ RELEASE_PAUSE_SECONDS }, { RELEASE_COUNTED_SECONDS });
-  below({ MAX_RELEASES_PER_HOUR }, { MAX_RELEASES_READ });
 
   // What is told of plans
   below({ PLAN_STEP_MS }, { PLAN_PAST_MS });
@@ -1629,6 +1726,14 @@ function assertJobRelations(): void {
   below({ WEBHOOK_DNS_GRACE_MS }, { WEBHOOK_DNS_TIMEOUT_MS });
   below({ MAX_WEBHOOKS_PER_STORE }, { WEBHOOK_CONCURRENCY });
   below({ MAX_WEBHOOKS_PER_ENDPOINT }, { MAX_WEBHOOKS_PER_STORE });
+  below({ WEBHOOK_SLOW_MS }, { WEBHOOK_TIMEOUT_MS });
+  below({ MAX_SLOW_WEBHOOKS }, { WEBHOOK_CONCURRENCY });
+  below({ MAX_SLOW_WEBHOOKS_PER_STORE }, { MAX_SLOW_WEBHOOKS });
+  below(
+    { 'MAX_SLOW_WEBHOOKS + MAX_WEBHOOKS_IN_LINE': MAX_SLOW_WEBHOOKS + MAX_WEBHOOKS_IN_LINE },
+    { WEBHOOK_CONCURRENCY },
+  );
+  atMost({ RECEIVERS_PER_SWEEP }, { OUTBOX_SWEEP_ROWS });
   atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
   below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
   below({ WEBHOOK_TRIED_SECONDS }, { 'WEBHOOK_KEPT_DAYS in seconds': WEBHOOK_KEPT_DAYS * 86_400 });
@@ -1680,6 +1785,8 @@ function assertJobRelations(): void {
   below({ ZIP_ACCURACY_METERS }, { FALLBACK_ACCURACY_METERS });
   below({ PROOF_DROPOFF_METERS }, { GEOCODER_ACCURACY_METERS });
   below({ STORED_PHOTO_SIDE }, { MAX_PHOTO_SIDE });
+  below({ BLANK_PHOTO_SIDE }, { STORED_PHOTO_SIDE });
+  below({ BLANK_PHOTO_SAMPLE }, { BLANK_PHOTO_SIDE });
   atMost(
     { 'bytes of MAX_PHOTO_QUEUE photos and one': (MAX_PHOTO_QUEUE + 1) * MAX_PHOTO_BYTES },
     { MAX_BUFFERED_PHOTO_BYTES },
@@ -1688,6 +1795,7 @@ function assertJobRelations(): void {
     { 'PHOTO_WAIT_MS + PHOTO_TIMEOUT_SECONDS in ms': PHOTO_WAIT_MS + PHOTO_TIMEOUT_SECONDS * 1_000 },
     { REQUEST_DEADLINE_MS },
   );
+  atMost({ MAX_PHOTO_BYTES }, { MAX_KEPT_PHOTO_BYTES });
   below({ PHOTO_REFUSED_WAIT_MS }, { PHOTO_REFUSED_WAIT_MAX_MS });
   below({ PHOTO_REFUSED_WAIT_MAX_MS }, { PHOTO_REFUSED_KEPT_MS });
   below(

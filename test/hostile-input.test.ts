@@ -15,6 +15,7 @@ import { driverDayRoute } from '../src/driver-app/day-route.ts';
 import { validateAction, validateDuty, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
 import { readTracked } from '../src/driver-app/tracker-input.ts';
+import { EventCursors } from '../src/http/event-cursors.ts';
 import { EventWaits } from '../src/http/event-waits.ts';
 import { pathOf } from '../src/http/field-errors.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
@@ -112,6 +113,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     store: { readEvents: async () => ({ events: [], nextCursor: '0', isUnknown: false, lostBefore: null }) },
     reads: createReadRates(0),
     waits: new EventWaits(),
+    cursors: new EventCursors({ key: Buffer.alloc(32), plainUntil: new Date(0) }, () => 0),
   });
   const day = driverDayRoute({
     drivers: letIn({ driverId: 'driver' }),
@@ -276,7 +278,13 @@ const NOT_FED: Readonly<Record<string, string>> = {
   '^\\w{1,64}$': 'what the photo bucket answers',
   '^[0-9a-f]{32}\\.jpg$': 'names of photos, which the service makes',
   "[\\\\']": 'ids of orders, which the service makes',
+  '^ *\\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):[0-9A-F]{4} [0-9A-F]{2} ([0-9A-F]{8}):': 'what Linux says of sockets',
   timeout: 'what the decoder of photos says',
+  '[^a-z]': 'eight characters of an address',
+  '[^\\p{L}\\p{N}]+': 'addresses, whose length is bounded',
+  '^(?: |$)': 'the rest of an address, whose length is bounded',
+  '(?:^| )(\\d+)$': 'the begin of an address, whose length is bounded',
+  '^(\\d+) (.+)$': 'an address, whose length is bounded',
   '^(ECONNREFUSED|E(HOST|NET)UNREACH|EADDRNOTAVAIL|ETIMEDOUT)$': 'codes of errors',
   '^HPE_': 'codes of errors',
   '^[\\w-]{1,255}$': 'what Stripe has signed',

@@ -1,6 +1,6 @@
 import type { Place } from '../../src/planner/place.ts';
 import { ANYONE, type Rules } from '../../src/planner/types.ts';
-import { type Deed, PlannedDay } from '../../test/harness/planned-day.ts';
+import { type DayOrder, type Deed, PlannedDay } from '../../test/harness/planned-day.ts';
 import { offset } from '../../test/harness/world.ts';
 import type { Instance, Place as Meters, Ordered } from '../replay/instance.ts';
 
@@ -9,6 +9,9 @@ export type Delivery = { readonly order: Ordered; readonly pickedUpAt: number | 
 
 /** What the planner knows: each ready time, its store's mean preparation time, or that all is ready when placed. */
 export type Known = 'ready' | 'mean' | 'at_placement';
+
+/** Whether the planner knows each door at once, or the centre of its ZIP code: until it is found, or for good. */
+export type Doors = 'exact' | 'late' | 'never';
 
 export type PlannedInstance = {
   readonly deliveries: Delivery[];
@@ -21,12 +24,17 @@ const MINUTE_MS = 60_000;
 /** Most orders that a courier carries at once; the instances bound only how late they may be. */
 const ROOM = 4;
 const ORIGIN = { lat: 40, lng: -90 };
+/** The side of a ZIP code's area in a city, and how long a busy geocoder takes to find a door. */
+const ZIP_METERS = 4_000;
+const FOUND_MINUTES = 2;
 
 /** A place on the globe that knows its meters in the instance. */
 export type MetersPoint = { readonly lat: number; readonly lng: number } & Meters;
 
 export type PlanOptions = {
   readonly waits?: boolean;
+  /** `exact` by default. */
+  readonly doors?: Doors;
   readonly rules?: Partial<Rules>;
   readonly room?: number;
   readonly everyMinutes?: number;
@@ -47,7 +55,14 @@ const HEAD_START_OF_MEAN_MS = 8 * MINUTE_MS;
  * what they were told, in its order, and is told of more on the way where that costs less.
  */
 export function planInstance(instance: Instance, known: Known, options: PlanOptions = {}): PlannedInstance {
-  const { waits = true, rules = {}, room = ROOM, everyMinutes = 1, dueAt = () => Number.POSITIVE_INFINITY } = options;
+  const {
+    waits = true,
+    doors = 'exact',
+    rules = {},
+    room = ROOM,
+    everyMinutes = 1,
+    dueAt = () => Number.POSITIVE_INFINITY,
+  } = options;
   const { orders, couriers, metersPerMinute } = instance;
   const expected = expectedPreparation(orders);
   const really = (order: Ordered) => (known === 'at_placement' ? order.placedAt : order.readyAt);
@@ -62,6 +77,7 @@ export function planInstance(instance: Instance, known: Known, options: PlanOpti
       dueMs: dueAt(order) * MINUTE_MS,
       weight: 1,
       room: 1,
+      ...doorAtFirst(order, doors),
     })),
     drivers: couriers.map(({ id, start, onAt, offAt }) => {
       const [onDutyMs, offDutyMs] = [onAt * MINUTE_MS, offAt * MINUTE_MS];
@@ -79,6 +95,14 @@ export function planInstance(instance: Instance, known: Known, options: PlanOpti
     deeds: day.deeds,
     toldAt: new Map(Array.from(day.toldMs, ([id, atMs]) => [id, atMs / MINUTE_MS])),
   };
+}
+
+/** The centre of the square of ZIP_METERS around a door, until a job has found the door FOUND_MINUTES later. */
+function doorAtFirst({ dropoff, placedAt }: Ordered, doors: Doors): Pick<DayOrder, 'doorAtFirst'> {
+  if (doors === 'exact') return {};
+  const centre = (meters: number) => (Math.floor(meters / ZIP_METERS) + 0.5) * ZIP_METERS;
+  const foundMs = doors === 'late' ? (placedAt + FOUND_MINUTES) * MINUTE_MS : Number.POSITIVE_INFINITY;
+  return { doorAtFirst: { dropoff: pointOf({ x: centre(dropoff.x), y: centre(dropoff.y) }), foundMs } };
 }
 
 /** How long an order is expected to take at its store, by the mean over the day, in whole minutes. */

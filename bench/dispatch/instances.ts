@@ -2,7 +2,7 @@ import { Day } from '../replay/day.ts';
 import type { Instance } from '../replay/instance.ts';
 import { percentile } from '../support/tap-support.ts';
 import { loadTestTiers } from '../support/tiers.ts';
-import { type Delivery, type Known, planInstance } from './day.ts';
+import { type Delivery, type Doors, type Known, planInstance } from './day.ts';
 import { writeSolution } from './solution.ts';
 
 /** Minutes from placing to the door of what was delivered, and from ready to taken over; what was not. */
@@ -10,19 +10,23 @@ type Outcome = { readonly door: number[]; readonly pickup: number[]; undelivered
 
 export type InstanceOptions = {
   readonly known: Known;
+  readonly doors: Doors;
   readonly isBeside: boolean;
   readonly writeTo: string | undefined;
 };
 
 /** Plans instances one by one, beside today's rule, and prints each and all. */
-export function runInstances(instances: Iterable<Instance>, { known, isBeside, writeTo }: InstanceOptions): void {
+export function runInstances(
+  instances: Iterable<Instance>,
+  { known, doors, isBeside, writeTo }: InstanceOptions,
+): void {
   const planned = outcome();
   const today = outcome();
   const means: number[] = [];
-  console.log(`what the planner knows: ${known}; minutes`);
+  console.log(`what the planner knows: ${known}, doors ${doors}; minutes`);
   console.log(`${'instance'.padEnd(18)}${HEAD}${isBeside ? ` | today's rule: ${HEAD}` : ''}`);
   for (const instance of instances) {
-    const day = planInstance(instance, known);
+    const day = planInstance(instance, known, { doors });
     if (writeTo) writeSolution(writeTo, instance, day);
     const one = outcomeOf(day.deliveries, known);
     const other = isBeside ? outcomeOfToday(withKnown(instance, known)) : outcome();

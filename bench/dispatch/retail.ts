@@ -3,7 +3,7 @@ import { seeded } from '../../test/harness/world.ts';
 import { Day } from '../replay/day.ts';
 import type { Courier, Instance, Ordered, Place } from '../replay/instance.ts';
 import { loadTestTiers } from '../support/tiers.ts';
-import { planInstance } from './day.ts';
+import { type Doors, planInstance } from './day.ts';
 
 const STORES = 40;
 const PARCELS = 4_000;
@@ -12,6 +12,8 @@ const MINUTE_MS = 60_000;
 /** 30 km/h on roads 1.35 times as long as the straight line. */
 const METERS_PER_MINUTE = 370;
 const LATE_SHARE = 0.01;
+/** Hardly more than the fewest who bring the parcels of the day in time, so that each detour shows. */
+const DOOR_DRIVERS = 80;
 
 /** What the costs of a planner of parcels with promises are: to be in time, and then with few drivers. */
 export const RETAIL_COSTS = { hurryMs: 120 * MINUTE_MS, lateCost: 40, driverCost: 1, extendsTold: true };
@@ -38,13 +40,22 @@ type Result = { readonly lateShare: number; readonly kilometersPerParcel: number
  */
 export function runRetail(): void {
   console.log(`\na day of same-day retail: ${STORES} stores, ${PARCELS} parcels, promises of 1, 3 and 8 hours`);
-  console.log('rule                      drivers   late  km/parcel  run s');
+  console.log('rule                      drivers    late  km/parcel  run s');
   const rules = { planned, 'nearest at once': nearest };
   for (const [name, rule] of Object.entries(rules)) fewest(name, rule);
 }
 
+/** The same day with DOOR_DRIVERS drivers, whose doors are known at once, found later, or never. */
+export function runRetailDoors(): void {
+  console.log(
+    `\nthe same with ${DOOR_DRIVERS} drivers, where the centre of a ZIP code stands for a door until it is found`,
+  );
+  console.log('doors                     drivers    late  km/parcel  run s');
+  for (const doors of ['exact', 'late', 'never'] as const) show(doors, DOOR_DRIVERS, planned(DOOR_DRIVERS, doors));
+}
+
 function show(name: string, count: number, { lateShare, kilometersPerParcel, seconds }: Result): void {
-  const late = `${(100 * lateShare).toFixed(2)} %`.padStart(7);
+  const late = `${(100 * lateShare).toFixed(2)} %`.padStart(8);
   console.log(
     `${name.padEnd(24)}${String(count).padStart(9)}${late}${kilometersPerParcel.toFixed(2).padStart(11)}${seconds.toFixed(0).padStart(7)}`,
   );
@@ -65,11 +76,12 @@ function fewest(name: string, rule: (drivers: number) => Result): void {
   show(`${name}: fewest`, enough, best);
 }
 
-function planned(drivers: number): Result {
+function planned(drivers: number, doors: Doors = 'exact'): Result {
   const begin = performance.now();
   const day = dayOf(drivers);
   const { deliveries, deeds } = planInstance(day, 'ready', {
     waits: false,
+    doors,
     rules: RETAIL_COSTS,
     room: 6,
     everyMinutes: 2,

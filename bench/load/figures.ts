@@ -1,7 +1,7 @@
 import type { LoadResult } from '../../test/harness/burst.ts';
 import type { OrderRequest } from '../../test/harness/order-world.ts';
 import { pace } from '../../test/harness/paced.ts';
-import { type Loaded, load } from '../support/load.ts';
+import { type Loaded, load, NOTHING_ANSWERED } from '../support/load.ts';
 
 /** Latencies of orders answered with 201, in milliseconds; failed requests are those that were not. */
 type Answers = {
@@ -141,3 +141,7 @@ export function counted(sentences: readonly string[]): string[] {
 
 export const plural = (count: number, noun: string): string =>
   `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+
+/** What went wrong in a warm-up, which may be over on a busy machine before anything is answered. */
+export const warmUpFaults = ({ faults }: Pick<LoadResult, 'faults'>): string[] =>
+  faults.filter((fault) => fault !== NOTHING_ANSWERED);

@@ -16,11 +16,12 @@ import {
   type RateFigure,
   type Run,
   SHARES,
+  warmUpFaults,
 } from './figures.ts';
 import type { OwnService } from './options.ts';
 import type { Sizes } from './sizes.ts';
 
-const REQUEST_MS = 10_000;
+const REQUEST_MS = 60_000;
 /** Sent where nothing is known of the store's address; the service then takes the registered point. */
 const UNKNOWN_PICKUP = 'The store';
 
@@ -43,7 +44,7 @@ export async function loadOwn(
   }
   const target = { urls: [own.url], orders: ordersFor(own.key, store, sizes.orders) };
   const warm = await measureRate(run, target, sizes.peerConnections, sizes.warmUpSeconds);
-  run.blame('warm-up', warm.result.faults);
+  run.blame('warm-up', warmUpFaults(warm.result));
   const rates: RateFigure[] = [];
   for (const connections of sizes.connections) {
     const { figure, result } = await measureRate(run, target, connections, sizes.rateSeconds);

@@ -2,7 +2,7 @@ import type { OrderRequest } from '../../test/harness/order-world.ts';
 import { withParseOnly } from '../support/parse-only.ts';
 import { findFaults } from '../support/peer-stack.ts';
 import type { startPlainStack } from '../support/plain-stack.ts';
-import { measureRate, type PeerFigure, type RateFigure, type Run } from './figures.ts';
+import { measureRate, type PeerFigure, type RateFigure, type Run, warmUpFaults } from './figures.ts';
 import type { Sizes } from './sizes.ts';
 import type { TimePlan } from './time-plan.ts';
 
@@ -36,7 +36,7 @@ function bareRate(parts: Parts): Promise<RateFigure> {
   parts.say('starting the bare server');
   return withParseOnly(parts.sizes.stores, async (url) => {
     const { before, result, figure } = await measured(parts, 'bare', url);
-    parts.blame('bare server', [...before.faults, ...result.faults]);
+    parts.blame('bare server', [...warmUpFaults(before), ...result.faults]);
     return figure;
   });
 }
@@ -46,7 +46,7 @@ async function plainRate(parts: Parts, plain: PlainStack): Promise<RateFigure> {
   parts.say('starting the plain service');
   const { before, result, figure } = await measured(parts, 'plain', await plain.start(true));
   const lost = await findFaults(plain, [...before.orderIds, ...result.orderIds]);
-  parts.blame('plain service', [...before.faults, ...result.faults, ...lost]);
+  parts.blame('plain service', [...warmUpFaults(before), ...result.faults, ...lost]);
   await plain.halt();
   return figure;
 }

@@ -18,6 +18,7 @@ import {
   type Run,
   SHARES,
   type Target,
+  warmUpFaults,
 } from './figures.ts';
 import { busyShare, machineSeconds } from './machine-time.ts';
 import { measurePeers } from './peers.ts';
@@ -134,7 +135,7 @@ async function measureRates(sitting: Sitting): Promise<RateFigure[]> {
 async function warmUp(sitting: Sitting, seconds: number): Promise<void> {
   const { sizes, target } = sitting;
   const { result } = await measureRate(sitting, target, sizes.peerConnections, seconds);
-  note(sitting, 'warm-up', result);
+  note(sitting, 'warm-up', { ...result, faults: warmUpFaults(result) });
   await drained(sitting, sizes.warmUpDrainSeconds);
 }
 
@@ -148,7 +149,7 @@ async function measureLatencies(sitting: Sitting, best: number) {
   const { plan, target, sizes } = sitting;
   await startAnew(sitting);
   const { result } = await measureLatency(sitting, target, best, SHARES[0] as number, plan.take('paced warm-up'));
-  note(sitting, 'warm-up', result);
+  note(sitting, 'warm-up', { ...result, faults: warmUpFaults(result) });
   await drained(sitting, sizes.warmUpDrainSeconds);
   const latencies: LatencyFigure[] = [];
   const curves: Curve[] = [];

@@ -8,7 +8,7 @@ import { PHONES_AT, phoneToken } from '../../test/harness/stack-world.ts';
 const OPENING_AT_ONCE = 50;
 const TURN_MS = 20;
 const REPORT_MS = 1_000;
-const HANDSHAKE_MS = 10_000;
+const HANDSHAKE_MS = 60_000;
 const STEP_DEGREES = 0.0001;
 
 const url = `${(process.env.URL as string).replace(/^http/, 'ws')}/driver/live`;

@@ -2,6 +2,7 @@ import type { Tier } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { offset } from '../../test/harness/world.ts';
+import { setDuty } from '../../test/matcher/carrying.ts';
 import type { Courier, Instance, Ordered, Place } from './instance.ts';
 
 /** What became of an order, in minutes from its placing; null where it did not happen within the day. */
@@ -47,7 +48,7 @@ export class Day {
     const { orders, couriers } = this.#instance;
     for (const courier of couriers) {
       this.#agenda.add(courier.onAt, () => this.#comeOn(courier));
-      this.#agenda.add(courier.offAt, () => this.#matcher.setDuty(courier.id, false, this.#nowMs()));
+      this.#agenda.add(courier.offAt, () => setDuty(this.#matcher, courier.id, false, this.#nowMs()));
     }
     for (const order of orders) this.#agenda.add(order.placedAt, () => this.#place(order));
     const endAt = Math.max(...couriers.map(({ offAt }) => offAt));
@@ -97,7 +98,7 @@ export class Day {
   #look(driverId: string): void {
     const found = this.#matcher.bestWaitingFor(driverId, this.#nowMs());
     if (!found) return;
-    this.#matcher.beginAssign(found.orderId, driverId);
+    this.#matcher.beginAssign(found.orderId, driverId, this.#nowMs());
     this.#matcher.endAssign(found.orderId, 'assigned', this.#nowMs());
     this.#waiting.delete(found.orderId);
     this.#drive(this.#orders.get(found.orderId) as Ordered, driverId);

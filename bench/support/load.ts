@@ -4,6 +4,9 @@ import { createPath } from '../../test/harness/paced.ts';
 import { summary } from '../../test/harness/timing.ts';
 import { seeded } from '../../test/harness/world.ts';
 
+/** The fault of a load without a single reply. */
+export const NOTHING_ANSWERED = 'nothing was answered';
+
 export type LoadOptions = {
   /** Connections are spread over several. */
   readonly url: string | readonly string[];
@@ -48,7 +51,7 @@ const LEAST_KEPT = 20;
 const LEAST_KEPT_KEYED = 4;
 /** What autocannon replaces by an id of each request. */
 const OWN_ID = '[<id>]';
-const TIMEOUT_SECONDS = 10;
+const TIMEOUT_SECONDS = 60;
 
 /**
  * Sends orders with autocannon over this many connections, the next on each as soon as the last one is
@@ -151,6 +154,6 @@ function faultsOf(heard: Heard, errors: number, timeouts: number, allowed: reado
   return [
     ...wrong.map(([status, { length }]) => `${length} orders were answered with ${status}`),
     ...(errors > 0 ? [`${errors} errors, ${timeouts} of them time-outs`] : []),
-    ...(heard.millisBy.size === 0 ? ['nothing was answered'] : []),
+    ...(heard.millisBy.size === 0 ? [NOTHING_ANSWERED] : []),
   ];
 }

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const READY_MS = 30_000;
-const STOP_MS = 10_000;
+const READY_MS = 120_000;
+const STOP_MS = 60_000;
 
 export type Part = {
   readonly pid: number;

@@ -5,19 +5,22 @@ import type { Drive } from './sockets-drive.ts';
 import { CARRIES_EVERY, CHECK_EVERY, type Taken } from './sockets-reports.ts';
 import { addStore, driverId, type SocketWorld, trackingToken } from './sockets-world.ts';
 
-const REQUEST_MS = 10_000;
+const REQUEST_MS = 60_000;
 const AT_ONCE = 8;
 /** Most steps by which a position that is read may be ahead of the followed report. */
 const LATER_STEPS = 50;
-const FLUSH_MS = 30_000;
+const FLUSH_MS = 120_000;
 /** Distance from the driver to the pickup of an order that tests who is nearest. */
 const BESIDE_DEGREES = 0.002;
 
 type Answer = { readonly status: number; readonly body: string };
 
-/** Sends one request on kept connections. */
+/**
+ * Sends requests, so many at once, each on a connection of its own: the service may close one that was idle
+ * while the next request is on its way.
+ */
 export function createClient(port: number, sockets: number) {
-  const agent = new Agent({ keepAlive: true, maxSockets: sockets });
+  const agent = new Agent({ keepAlive: false, maxSockets: sockets });
   const send = (method: string, path: string, key: string | null, body: object | null): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const authorization = key === null ? {} : { authorization: `Bearer ${key}` };

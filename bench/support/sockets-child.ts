@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-const ANSWER_MS = 120_000;
-const STOP_MS = 5_000;
+const ANSWER_MS = 300_000;
+const STOP_MS = 60_000;
 
 type Question = { readonly id: number; readonly name: string; readonly args: unknown };
 type Message = { readonly id: number; readonly value?: unknown; readonly error?: string } | { readonly event: unknown };

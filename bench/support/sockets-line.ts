@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-const OPEN_MS = 20_000;
+const OPEN_MS = 120_000;
 const TEXT = 1;
 const CLOSE = 8;
 const PING = 9;

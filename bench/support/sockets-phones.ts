@@ -12,7 +12,7 @@ const TURN_MS = 4;
 const OPENING_AT_ONCE = 100;
 /** Drivers whose bursts are written before this process reads answers. */
 const BURST_TURN = 250;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 120_000;
 /** Interval at which the parent is told what was accepted. */
 const TELL_MS = 20;
 const PING = frameOf('{"type":"ping"}');

@@ -5,7 +5,7 @@ import { ProblemList, type Problems } from './sockets-problems.ts';
 import { trackingToken } from './sockets-world.ts';
 
 const OPENING_AT_ONCE = 100;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 /** Time after the last expected frame, in which a surplus one would show. */
 const SURPLUS_MS = 200;
 

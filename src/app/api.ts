@@ -3,6 +3,7 @@ import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createDriverAllowances } from '../driver-app/allowance.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import type { Pushes } from '../driver-app/pushes.ts';
+import { EventCursors } from '../http/event-cursors.ts';
 import { createRedispatchJob } from '../jobs/redispatch.ts';
 import {
   REDISPATCH_CONCURRENCY,
@@ -55,7 +56,8 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   subscribe(parts, { tracking, driverLive, positionBus, pushes, paymentWait, dispatch });
 
   const eventWaits = await openEventWaits(parts);
-  const photos = createPhotos(await openPhotoStorage(config, closers), store, logger);
+  const eventCursors = new EventCursors(await store.readCursorKey(), clock.now);
+  const photos = createPhotos(await openPhotoStorage(config, closers), store, logger, parts.metrics.observePhoto);
   const webhookClient = createWebhookClient({ sandbox: config.sandbox, timeoutMs: WEBHOOK_TEST_TIMEOUT_MS });
   const server = createServer(transport, {
     routes: [
@@ -68,6 +70,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
         pushKey: pushes.publicKey,
         photos,
         eventWaits,
+        eventCursors,
         webhookClient,
         failed,
       }),

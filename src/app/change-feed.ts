@@ -1,4 +1,4 @@
-import { listenForNotices, type Notice } from '../bus/notices.ts';
+import { listenForNotices, type Notice, type NoticeKind } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
 import type { Fleet } from '../dispatch/fleet.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
@@ -34,6 +34,12 @@ export type ChangeFeedParts = {
 };
 
 /**
+ * The changes that reach memory by their notice alone, also those that this process made: of stores, whose holds
+ * its jobs change too, and of doors, which its jobs find.
+ */
+const READ_BY_NOTICE: ReadonlySet<NoticeKind> = new Set(['retailer', 'door']);
+
+/**
  * The change feed: keeps an API process in step with what other processes commit, and sweeps the waiting
  * orders. After listening was interrupted everything is read again, because notices may have been missed. A
  * read that fails while the database is away is repeated until it succeeds, because a notice comes only once.
@@ -41,7 +47,7 @@ export type ChangeFeedParts = {
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   const { fleet, holds, unknownOutcomes, events, tiers, credentials, secrets, logger, closers } = parts;
-  const { ordersChanged, detailsChanged, driversChanged } = createChangeHandlers(parts);
+  const { ordersChanged, detailsChanged, doorsFound, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
     await tiers.reload();
@@ -78,6 +84,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   const changed = {
     order: batches(ordersChanged),
     details: batches(detailsChanged),
+    door: batches(doorsFound),
     driver: batches(driversChanged),
     retailer: batches((ids) => holds.refresh(ids)),
     key: batches((ids) => secrets.read('key', ids)),
@@ -86,8 +93,9 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     organization_key: batches((ids) => secrets.read('organization_key', ids)),
   };
   events.subscribe({
-    // The order is read at once, because the notice of the write may be minutes late or never come.
+    // It is read at once, because the notice of the write may be minutes late or never come.
     outcomeUnknown: (orderId) => changed.order.add([orderId]),
+    dutyUnknown: (driverId) => changed.driver.add([driverId]),
     storeChanged: (retailerId) => changed.retailer.add([retailerId]),
   });
 
@@ -96,9 +104,10 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
       if (own) for (const word of ids) secrets.heard(word);
       return;
     }
-    // Of this process's own notices that of a write of unknown outcome counts, and that of a store, whose
-    // hold the jobs of this process change too.
-    const isFresh = (id: string) => kind === 'retailer' || (kind === 'order' && unknownOutcomes.has(id));
+    // What this process changed of an order or a driver is in memory with the reply; where there was none, its
+    // notice counts.
+    const isDoubtful = (id: string) => (kind === 'order' || kind === 'driver') && unknownOutcomes.has(id);
+    const isFresh = (id: string) => READ_BY_NOTICE.has(kind) || isDoubtful(id);
     const fresh = own ? ids.filter(isFresh) : ids;
     if (fresh.length === 0) return;
     if (kind === 'organization') {
@@ -175,6 +184,10 @@ function createChangeHandlers({ fleet, redispatch, events, paymentWait }: Change
     await paymentWait.recheck(ids);
   }
 
+  async function doorsFound(ids: readonly string[]): Promise<void> {
+    for (const { driverId } of await fleet.refreshOrders(ids)) if (driverId !== null) events.driverChanged(driverId);
+  }
+
   async function driversChanged(ids: readonly string[]): Promise<void> {
     await fleet.refreshDrivers(ids);
     for (const driverId of ids) {
@@ -183,5 +196,5 @@ function createChangeHandlers({ fleet, redispatch, events, paymentWait }: Change
     }
   }
 
-  return { ordersChanged, detailsChanged, driversChanged };
+  return { ordersChanged, detailsChanged, doorsFound, driversChanged };
 }

@@ -62,8 +62,12 @@ type Statements = Pick<
   | 'sayWord'
 >;
 
-/** The caches of keys and driver tokens, and which of them the tables hold. */
-export function openCredentialCaches(store: Statements): CredentialCaches {
+/**
+ * The caches of keys and driver tokens, and which of them the tables hold.
+ *
+ * @param now milliseconds since any moment; ages are measured within this process, so its own clock will do
+ */
+export function openCredentialCaches(store: Statements, now = () => performance.now()): CredentialCaches {
   const lastWord = createLastWord(store.sayWord, { waitMs: FEED_WORD_MS, pauseMs: FEED_WORD_PAUSE_MS });
   const bounds = { most: MAX_SECRETS_KNOWN, part: SECRETS_PART, waitMs: FEED_WORD_MS };
   const known = {
@@ -76,13 +80,12 @@ export function openCredentialCaches(store: Statements): CredentialCaches {
       bounds,
     ),
   };
-  // Ages are measured within this process, so its own clock will do.
   const kept = {
     keepMs: CREDENTIAL_KEEP_MS,
     rememberMs: CREDENTIAL_REMEMBERED_MS,
     maxKept: MAX_CREDENTIALS_KEPT,
     maxUnknownPerSecond: MAX_UNKNOWN_LOOK_UPS,
-    now: () => performance.now(),
+    now,
   };
   const keyReads = limitConcurrency(MAX_KEY_READS);
   const findKey = batched(store.findKeys, (hash) => hash, MAX_KEYS_PER_STATEMENT, keyReads);

@@ -19,7 +19,6 @@ import { createPositions } from '../dispatch/positions.ts';
 import { createQuoteOrder } from '../dispatch/quote-order.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch, type Redispatch } from '../dispatch/redispatch.ts';
-import { createReleaseBudget } from '../dispatch/release-budget.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createRetryCharge } from '../dispatch/retry-charge.ts';
 import { MODEL_TIMES, type RoadTimes } from '../dispatch/road-times.ts';
@@ -92,11 +91,10 @@ export function buildDispatch(parts: DispatchParts) {
   closers.add('positions', () => writer.close());
   const positions = createPositions({ ...shared, writer });
   const receipts = createReceipts({ matcher, store, clock });
-  const releaseBudget = createReleaseBudget(store, config.releasesPerHour);
   const actions = createDriverActions({
     ...shared,
     receipts,
-    releaseBudget,
+    releasesPerHour: config.releasesPerHour,
     textDelaySeconds: config.sms.delaySeconds,
   });
   const cancelOrder = createCancelOrder(shared);

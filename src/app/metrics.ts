@@ -8,6 +8,7 @@ import { createMetrics } from '../telemetry.ts';
 import type { Tracking } from '../tracking/live.ts';
 import type { HttpServer } from '../transport/server.ts';
 import type { Database } from './database.ts';
+import { watchWaitingWebhooks } from './webhook-metrics.ts';
 
 export type Metrics = {
   readonly registry: Registry;
@@ -16,12 +17,17 @@ export type Metrics = {
   readonly observeCallback: (vendor: string, type: string, outcome: string) => void;
   /** Counts a push to a driver's phone by what became of it, of a bounded set. */
   readonly observePush: (outcome: string) => void;
+  /** Counts a driver's upload of a photo by what became of it, of a bounded set. */
+  readonly observePhoto: (outcome: string) => void;
   /** Counts a table of the router by what became of it, of a bounded set. */
   readonly observeTable: (outcome: string) => void;
   watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: Tracking, server: HttpServer): void;
 };
 
-type BacklogStore = Pick<Store, 'readBacklog' | 'readOldestWaiting' | 'readEventLag'>;
+type BacklogStore = Pick<
+  Store,
+  'readBacklog' | 'readOldestWaiting' | 'readEventLag' | 'readWatched' | 'readWaitingWebhooks'
+>;
 
 /** The metrics of `GET /metrics`: requests, fleet, waiting orders, and the backlog of the queues. */
 export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogStore): Metrics {
@@ -48,6 +54,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
    */
   const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
   watchBacklog(store, registry);
+  watchWaitingWebhooks(store, registry);
   const callbacks = new Counter({
     name: 'sameday_vendor_callbacks_total',
     help: 'Callbacks of vendors by type and what became of them',
@@ -57,6 +64,12 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
   const pushes = new Counter({
     name: 'sameday_pushes_total',
     help: "Pushes to drivers' phones by what became of them",
+    labelNames: ['outcome'],
+    registers,
+  });
+  const photos = new Counter({
+    name: 'sameday_photos_total',
+    help: 'Photos of handovers that drivers sent by what became of them',
     labelNames: ['outcome'],
     registers,
   });
@@ -93,6 +106,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     },
     observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
     observePush: (outcome) => pushes.inc({ outcome }),
+    observePhoto: (outcome) => photos.inc({ outcome }),
     observeTable: (outcome) => tables.inc({ outcome }),
     watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
@@ -120,49 +134,78 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
  * Gauges that a scrape reads from the database. While it is away they are missing, and all others are there.
  */
 function watchBacklog(store: BacklogStore, registry: Registry): void {
-  let reading: Promise<Backlog[]> | null = null;
-  // The gauges of a scrape share one statement.
-  const read = () => {
-    reading ??= store
-      .readBacklog()
-      .catch(() => [])
-      .finally(() => {
-        reading = null;
-      });
-    return reading;
-  };
-  const gauge = (name: string, help: string, figure: (backlog: Backlog) => number) =>
+  const readBacklog = shared(() => store.readBacklog());
+  const ofQueues = (name: string, help: string, figure: (backlog: Backlog) => number) =>
     new Gauge({
       name,
       help,
       labelNames: ['queue'],
       registers: [registry],
       async collect() {
-        const backlogs = await read();
+        const backlogs = (await readBacklog()) ?? [];
         this.reset();
         for (const backlog of backlogs) this.set({ queue: backlog.queue }, figure(backlog));
       },
     });
-  gauge('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);
-  gauge('sameday_queue_oldest_seconds', 'Age of the oldest owed job by queue', ({ oldestSeconds }) => oldestSeconds);
-  const single = (name: string, help: string, figure: () => Promise<number>) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        this.reset();
-        const value = await figure().catch(() => null);
-        if (value !== null) this.set(value);
-      },
-    });
-  single('sameday_orders_waiting_oldest_seconds', 'Age of the oldest order that waits for a driver', () =>
-    store.readOldestWaiting(),
+  ofQueues('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);
+  ofQueues('sameday_queue_oldest_seconds', 'Age of the oldest owed job by queue', ({ oldestSeconds }) => oldestSeconds);
+  ofQueues('sameday_queue_failed', 'Jobs given up by queue', ({ failed }) => failed);
+  function single<Read>(read: () => Promise<Read | null>, figures: readonly Figure<Read>[]): void {
+    for (const [name, help, figure] of figures) {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        async collect() {
+          this.reset();
+          const found = await read();
+          if (found !== null) this.set(figure(found));
+        },
+      });
+    }
+  }
+  single(
+    shared(() => store.readOldestWaiting()),
+    [
+      [
+        'sameday_orders_waiting_oldest_seconds',
+        'Age of the oldest order that waits for a driver',
+        (seconds) => seconds,
+      ],
+    ],
   );
-  single('sameday_events_unnumbered', 'Events that stores cannot read yet', async () => {
-    return (await store.readEventLag()).events;
-  });
-  single('sameday_events_oldest_seconds', 'Age of the oldest of them', async () => {
-    return (await store.readEventLag()).oldestSeconds;
-  });
+  single(
+    shared(() => store.readEventLag()),
+    [
+      ['sameday_events_unnumbered', 'Events that stores cannot read yet', ({ events }) => events],
+      ['sameday_events_oldest_seconds', 'Age of the oldest of them', ({ oldestSeconds }) => oldestSeconds],
+    ],
+  );
+  single(
+    shared(() => store.readWatched()),
+    [
+      [
+        'sameday_refunds_missing',
+        'Orders that ended undelivered and are still paid',
+        (watched) => watched.refundsMissing,
+      ],
+      ['sameday_failed_charges', 'Orders whose charge failed and is owed', (watched) => watched.failedCharges],
+      ['sameday_webhooks_disabled', 'Webhooks that failed for too long', (watched) => watched.webhooksDisabled],
+    ],
+  );
+}
+
+type Figure<Read> = readonly [name: string, help: string, figure: (read: Read) => number];
+
+/** The gauges of a scrape share one statement; null where it fails. */
+function shared<Read>(statement: () => Promise<Read>): () => Promise<Read | null> {
+  let reading: Promise<Read | null> | null = null;
+  return () => {
+    reading ??= statement()
+      .catch(() => null)
+      .finally(() => {
+        reading = null;
+      });
+    return reading;
+  };
 }

@@ -28,6 +28,8 @@ export type ServiceParts = {
   readonly logger: Logger;
   /** Writes the lines of requests; undefined where none are written. */
   readonly noteRequest: NoteRequest | undefined;
+  /** Whether the start is over, with all that it makes. Before, the process is not ready. */
+  readonly isStarted: () => boolean;
   /** The address in front of tracking links. It is asked for when the process listens, whose port it may hold. */
   readonly trackingUrl: () => string;
   readonly closers: Closers;

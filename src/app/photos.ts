@@ -4,13 +4,25 @@ import type { StoredPhoto } from '../driver-app/action-routes.ts';
 import { LOSS_REPORT_MS, PHOTO_BUCKET_DEADLINE_MS, PHOTO_BUCKET_SILENCE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
-import { createFolderPhotoStorage, newPhotoName, type PhotoStorage } from '../vendors/photo-storage.ts';
-import { createPhotoProcessor } from '../vendors/photos.ts';
+import { type EncodedPhoto, KeptPhotos } from '../vendors/kept-photos.ts';
+import {
+  createFolderPhotoStorage,
+  isStorageFull,
+  newPhotoName,
+  type PhotoStorage,
+  photoFailureCause,
+} from '../vendors/photo-storage.ts';
+import { createPhotoProcessor, type PhotoProcessor } from '../vendors/photos.ts';
 import type { Closers } from './closers.ts';
 
 export type Photos = {
-  /** Re-encodes an upload and stores it under a new name, unless `wanted` turns false before its turn. */
-  store(bytes: Buffer, wanted: () => boolean): Promise<StoredPhoto>;
+  /**
+   * Re-encodes a driver's upload and stores it under a new name, unless `wanted` turns false before its turn. What
+   * could not be stored is kept: the same upload of the driver is not encoded again.
+   *
+   * @throws {PhotoStorageError} where it cannot be stored
+   */
+  store(bytes: Buffer, wanted: () => boolean, driverId: string): Promise<StoredPhoto>;
   /** Removes a photo that belongs to no order. A failure is logged and not thrown. */
   discard(name: string): Promise<void>;
   /** The photo of a tracking token's order; null if there is none. */
@@ -19,13 +31,29 @@ export type Photos = {
   findOf(orderId: string, retailerId: string): Promise<Buffer | null>;
 };
 
-/** The photos of handovers. */
+/** What becomes of an upload, for the metrics. */
+type PhotoOutcome = 'stored' | 'unusable' | 'busy' | 'storage_full' | 'storage_failed';
+
+/**
+ * The photos of handovers.
+ *
+ * @param observe is told what became of each upload
+ */
 export function createPhotos(
   storage: PhotoStorage,
   store: Pick<Store, 'findPhotoName' | 'findOrderPhotoName'>,
   logger: Logger,
+  observe: (outcome: PhotoOutcome) => void,
+  processor: PhotoProcessor = createPhotoProcessor(),
 ): Photos {
-  const processor = createPhotoProcessor();
+  const kept = new KeptPhotos(() => performance.now());
+  /** Repeated while it lasts: no driver can end a delivery, and each of these lines says why. */
+  const notStored = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
+    logger.error(
+      { err: errorFields(error), because: photoFailureCause(error) },
+      'a photo could not be stored; no delivery ends until one can',
+    ),
+  );
   const failed = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
     logger.warn({ err: errorFields(error) }, 'the photo storage failed'),
   );
@@ -38,14 +66,30 @@ export function createPhotos(
       throw error;
     }
   }
+  async function encoded(bytes: Buffer, wanted: () => boolean, driverId: string): Promise<Encoded> {
+    const photo = kept.find(driverId, bytes);
+    return photo ? { kind: 'ok', ...photo } : processor.reencode(bytes, wanted);
+  }
   const read = async (name: string | null) => (name === null ? null : logged(storage.get(name)));
   return {
-    async store(bytes, wanted) {
-      const photo = await processor.reencode(bytes, wanted);
-      if (photo.kind !== 'ok') return photo;
+    async store(bytes, wanted, driverId) {
+      const photo = await encoded(bytes, wanted, driverId);
+      if (photo.kind !== 'ok') {
+        observe(photo.kind);
+        return photo;
+      }
       const name = newPhotoName();
-      await logged(storage.put(name, photo.jpeg));
-      return { kind: 'stored', name };
+      try {
+        await storage.put(name, photo.jpeg);
+      } catch (error) {
+        kept.keep(driverId, bytes, { jpeg: photo.jpeg, isBlank: photo.isBlank });
+        observe(isStorageFull(error) ? 'storage_full' : 'storage_failed');
+        notStored(error);
+        throw error;
+      }
+      kept.drop(driverId);
+      observe('stored');
+      return { kind: 'stored', name, isBlank: photo.isBlank };
     },
     discard: (name) =>
       storage
@@ -60,6 +104,8 @@ export function createPhotos(
     findOf: async (orderId, retailerId) => read(await store.findOrderPhotoName(orderId, retailerId)),
   };
 }
+
+type Encoded = Exclude<StoredPhoto, { readonly kind: 'stored' }> | ({ readonly kind: 'ok' } & EncodedPhoto);
 
 /** Opens the bucket of the settings, or a folder under DATA_DIR. */
 export async function openPhotoStorage(config: Config, closers: Closers): Promise<PhotoStorage> {

@@ -11,6 +11,7 @@ import { driverPushRoutes } from '../driver-app/push-routes.ts';
 import { driverSignInRoute } from '../driver-app/sign-in-route.ts';
 import { trackerRoutes } from '../driver-app/tracker-routes.ts';
 import { createAuthenticator } from '../http/credentials.ts';
+import type { EventCursors } from '../http/event-cursors.ts';
 import type { EventWaits } from '../http/event-waits.ts';
 import { driversDocument, storesDocument } from '../http/openapi/document.ts';
 import { served } from '../http/openapi/served.ts';
@@ -60,10 +61,11 @@ export function healthRoutes(
   { metricsToken, sandbox }: Pick<Config, 'metricsToken' | 'sandbox'>,
   { sql }: Pick<Database, 'sql'>,
   metricsOf: Metrics,
+  isStarted: () => boolean,
 ): Route[] {
   const isReady = async () => {
     await sql`select 1`;
-    return true;
+    return isStarted();
   };
   const hasMetrics = sandbox || metricsToken !== null;
   return [
@@ -89,8 +91,10 @@ export function apiRoutes(parts: {
   readonly pushKey: string;
   readonly photos: Photos;
   readonly logger: Logger;
+  readonly isStarted: () => boolean;
   readonly trackingUrl: () => string;
   readonly eventWaits: EventWaits;
+  readonly eventCursors: EventCursors;
   /** Sends tests of webhooks. */
   readonly webhookClient: WebhookClient;
   readonly failed: (error: unknown) => void;
@@ -107,7 +111,7 @@ export function apiRoutes(parts: {
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
   const routes = [
-    ...healthRoutes(config, parts.database, parts.metrics),
+    ...healthRoutes(config, parts.database, parts.metrics, parts.isStarted),
     ordersCreate({ stores, rates, dispatch, store, trackingUrl, isSandbox: sandbox }),
     ordersBatch({ stores, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
     quotesRoute({ stores, reads, dispatch, isSandbox: sandbox }),
@@ -119,7 +123,7 @@ export function apiRoutes(parts: {
     ordersPhoto({ stores, reads, photos }),
     accountRoute({ stores, reads, store, settings: accountSettings(config) }),
     ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
-    eventsRoute({ stores: readers, reads, store, waits: parts.eventWaits }),
+    eventsRoute({ stores: readers, reads, store, waits: parts.eventWaits, cursors: parts.eventCursors }),
     ...webhookRoutes({ stores: readers, reads, store, sandbox }),
     ...webhookDeliveryRoutes({ stores: readers, reads, store }),
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),

@@ -85,9 +85,11 @@ async function start(
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
   const shared = { config, database, store, backend, relay, pace, events, paymentWait };
   let url: string | null = null;
+  let isStarted = false;
   const trackingUrl = () => config.trackingUrl ?? config.baseUrl ?? url ?? `http://localhost:${config.port}`;
   const noteRequest = openRequestLog(config);
-  const parts: ServiceParts = { ...shared, clock, metrics, logger, noteRequest, trackingUrl, closers };
+  const told = { clock, metrics, logger, noteRequest, closers };
+  const parts: ServiceParts = { ...shared, ...told, isStarted: () => isStarted, trackingUrl };
 
   const api = isApi ? await buildApi(parts) : null;
   const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
@@ -107,6 +109,7 @@ async function start(
   }
   const sandbox = config.sandbox && api && url ? await openSandbox(config, database, url, logger, closers) : null;
   if (server) closers.add('requests', () => drain(server), DRAIN_MS + CLOSE_DEADLINE_MS);
+  isStarted = true;
   return { url, sandbox, close: () => closers.closeAll() };
 }
 
@@ -118,9 +121,10 @@ function openRequestLog({ requestLog, sandbox }: Config): NoteRequest | undefine
 }
 
 /** The health checks and metrics of a worker with a port. */
-function openHealthServer({ config, database, metrics, logger, noteRequest, closers }: ServiceParts): HttpServer {
+function openHealthServer(parts: ServiceParts): HttpServer {
+  const { config, database, metrics, logger, noteRequest, closers } = parts;
   const server = createServer(openTransport(), {
-    routes: healthRoutes(config, database, metrics),
+    routes: healthRoutes(config, database, metrics, parts.isStarted),
     sockets: [],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

@@ -9,7 +9,7 @@ import { CommandError, type Context } from './context.ts';
 import { addPhoneLinks } from './driver-phone.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
-import { type Act, known, knownTierIds, requireId, text } from './parts.ts';
+import { type Act, known, knownTierIds, requireId, text, zonedTime } from './parts.ts';
 
 type CreateOptions = {
   readonly name: string;
@@ -86,7 +86,9 @@ export function addDriverCommands(program: Command, act: Act): void {
     );
   driver
     .command('set-until <driver_id> <time>')
-    .description('say until when a driver on duty stays on duty: a time like 2026-11-23T22:00:00Z, or "none"')
+    .description(
+      'say until when a driver on duty stays on duty: a time with its zone, like 2026-11-23T22:00:00Z, or "none"',
+    )
     .action(
       act(async ({ store }, [id, time = '']) => {
         const driverId = requireId(id);
@@ -121,9 +123,9 @@ function readCapacity(given: string): number {
 }
 
 function readUntil(given: string): Date {
-  const until = new Date(given);
-  const aheadMs = until.getTime() - Date.now();
-  if (aheadMs > 0 && aheadMs <= MAX_DUTY_MS) return until;
+  const until = zonedTime('The time', given);
+  const aheadMs = (until?.getTime() ?? 0) - Date.now();
+  if (until && aheadMs > 0 && aheadMs <= MAX_DUTY_MS) return until;
   throw new CommandError(`The time is in the next ${MAX_DUTY_MS / 3_600_000} hours, like 2026-11-23T22:00:00Z.`);
 }
 

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { isId } from '../domain/ids.ts';
 import { isCalendarTime } from '../http/input.ts';
-import { TIMESTAMP } from '../http/schemas.ts';
 import { LIST_LIMIT, MAX_LIST_LIMIT, MAX_NAMED } from '../limits.ts';
 import type { ListSearch, Page, PageRequest, Place } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
-import { integer, text } from './parts.ts';
+import { integer, text, zonedTime } from './parts.ts';
 
 /** The options of a list, as they were typed. */
 export type ListOptions = {
@@ -120,9 +119,10 @@ const AGO = /^(\d{1,6})([mhd])$/;
 function readTime(option: string, value: string | undefined): Date | null {
   if (value === undefined) return null;
   const [, count, unit = ''] = AGO.exec(value) ?? [];
-  const isTime = DATE.test(value) || new RegExp(TIMESTAMP, 'u').test(value);
-  const time = count === undefined ? new Date(isTime ? value : Number.NaN) : ago(Number(count) * (UNIT_MS[unit] ?? 0));
-  if (isCalendarTime(time)) return time;
+  const ms = count === undefined ? null : Number(count) * (UNIT_MS[unit] ?? 0);
+  // A date is its first moment in UTC.
+  const time = ms !== null ? ago(ms) : DATE.test(value) ? new Date(value) : zonedTime(option, value);
+  if (time && isCalendarTime(time)) return time;
   throw new CommandError(`${option} takes a time like 2025-01-31, 2025-01-31T17:05:00Z, or 2h for two hours ago.`);
 }
 

@@ -1,6 +1,7 @@
 import { isId } from '../domain/ids.ts';
 import { staysOnOneLine } from '../domain/text.ts';
 import type { TierId } from '../domain/tier.ts';
+import { isCalendarTime } from '../http/input.ts';
 import { MAX_NAME_LENGTH } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
 
@@ -40,6 +41,26 @@ export function integer(option: string, value: string, min: number, max: number)
     throw new CommandError(`${option} takes a whole number from ${min} to ${max}.`);
   }
   return number;
+}
+
+const CLOCK = String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?`;
+const ZONED = new RegExp(`${CLOCK}(?:Z|[+-]\\d\\d:\\d\\d)$`, 'u');
+const UNZONED = new RegExp(`${CLOCK}$`, 'u');
+
+/**
+ * Reads a time that says its zone; null where the text is no time. Whoever types a time may be in another zone
+ * than this machine and than the driver, so none is taken for granted.
+ *
+ * @throws {CommandError} for a time without a zone
+ */
+export function zonedTime(what: string, value: string): Date | null {
+  if (UNZONED.test(value)) {
+    throw new CommandError(
+      `${what} needs its zone: Z for UTC, or an offset, like 2026-11-23T22:00:00Z or 2026-11-23T14:00:00-08:00.`,
+    );
+  }
+  const time = new Date(ZONED.test(value) ? value : Number.NaN);
+  return isCalendarTime(time) ? time : null;
 }
 
 /** The ids of the tier table, those of the contract first. */

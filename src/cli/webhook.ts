@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
 import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
+import { RECEIVERS_LISTED } from '../limits.ts';
 import { readWebhookUrl } from '../vendors/webhook-client.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
@@ -62,7 +63,7 @@ const REFUSED = {
   no_endpoint: 'Its webhook was removed or is disabled: see webhook endpoints.',
 } as const;
 
-/** `webhook endpoints|list|replay` */
+/** `webhook endpoints|waiting|list|replay` */
 export function addWebhookCommands(program: Command, act: Act): void {
   const webhook = program.command('webhook').description('webhooks and their deliveries');
   webhook
@@ -79,6 +80,22 @@ export function addWebhookCommands(program: Command, act: Act): void {
           failing_since: each.failingSince,
           webhook_disabled_at: each.disabledAt,
           webhook_disabled_because: each.disabledBecause,
+        }));
+      }),
+    );
+  webhook
+    .command('waiting')
+    .description('list the receivers behind which deliveries wait, the longest wait first')
+    .action(
+      act(async ({ store }) => {
+        const receivers = await store.readWaitingReceivers(RECEIVERS_LISTED);
+        return receivers.map((each) => ({
+          webhook_id: each.webhookId,
+          owner_id: each.ownerId,
+          because: each.because,
+          waiting: each.waiting,
+          waiting_since: each.since,
+          next_try_at: each.nextTryAt,
         }));
       }),
     );

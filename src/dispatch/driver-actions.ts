@@ -1,8 +1,7 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
-import type { JudgedStep, Receipt } from '../domain/payout.ts';
+import { type JudgedStep, type Receipt, withPhoto } from '../domain/payout.ts';
 import { MAX_ACTION_TRIES } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
-import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { ActionStamp } from '../store/lifecycle.ts';
@@ -11,7 +10,6 @@ import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { Receipts } from './receipts.ts';
 import type { Redispatch } from './redispatch.ts';
-import type { ReleaseBudget } from './release-budget.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** The result of a driver's action. Only `done` changed the order, now or when the action was first sent. */
@@ -30,7 +28,8 @@ export type DriverActions = {
   pickUp(action: DriverAction): Promise<ActionOutcome>;
   /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
   foreseeDelivery(action: DriverAction): Promise<ActionOutcome | null>;
-  deliver(action: DriverAction, photoName: string): Promise<ActionOutcome>;
+  /** @param photoIsBlank whether the photo shows nothing, which holds the payout; false by default */
+  deliver(action: DriverAction, photoName: string, photoIsBlank?: boolean): Promise<ActionOutcome>;
   release(action: DriverAction, reason: ReleaseReason): Promise<ActionOutcome>;
   undeliverable(action: DriverAction, reason: UndeliverableReason): Promise<ActionOutcome>;
   returned(action: DriverAction): Promise<ActionOutcome>;
@@ -44,6 +43,7 @@ export type ActionStore = Pick<
   | 'pickUpLate'
   | 'deliverOrder'
   | 'releaseOrder'
+  | 'findReleasePause'
   | 'markUndeliverable'
   | 'returnOrder'
   | 'findOrderState'
@@ -53,25 +53,29 @@ export type ActionStore = Pick<
 /** The actions of drivers. Each is one conditional write; memory follows it. */
 export function createDriverActions(deps: {
   readonly store: ActionStore;
-  readonly matcher: Pick<Matcher, 'setDuty' | 'driver' | 'setStep' | 'holderOf' | 'unwait'>;
-  readonly fleet: Pick<Fleet, 'markStale'>;
+  readonly matcher: Pick<Matcher, 'driver' | 'setStep' | 'holderOf' | 'unwait'>;
+  readonly fleet: Pick<Fleet, 'refreshDrivers'>;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased' | 'recheckDriver'>;
   readonly receipts: Receipts;
-  readonly releaseBudget: ReleaseBudget;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
+  /** Releases within an hour after which a driver has to wait; 0 for no bound. */
+  readonly releasesPerHour: number;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDuty'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged' | 'orderTaken'>;
-  readonly clock: Clock;
   /** Time from a step to the text of it; 0 by default. */
   readonly textDelaySeconds?: number;
 }): DriverActions {
   const { matcher, store, redispatch, textDelaySeconds = 0 } = deps;
 
   async function setDuty(driverId: string, onDuty: boolean, until: Date | null = null) {
-    const result = await store.setDriverDuty(driverId, onDuty, until);
+    const result = await store.setDriverDuty(driverId, onDuty, until).catch((error) => {
+      // It may be written all the same: the change feed reads the driver, now and with the notice.
+      deps.unknownOutcomes.addDuty(driverId);
+      throw error;
+    });
     if (!result) return null;
-    matcher.setDuty(driverId, onDuty, deps.clock.now(), until?.getTime());
-    deps.fleet.markStale(driverId);
+    // The reply waits for memory to know it.
+    await deps.fleet.refreshDrivers([driverId]).catch(() => deps.unknownOutcomes.addDuty(driverId));
     deps.events.driverChanged(driverId);
     if (onDuty) redispatch.driverAvailable(driverId);
     return result;
@@ -112,11 +116,16 @@ export function createDriverActions(deps: {
     if (matcher.driver(driverId)?.onDuty === false) redispatch.recheckDriver(driverId);
   }
 
-  /** Makes the write, and explains one that changed nothing. */
+  /**
+   * Makes the write, and explains one that changed nothing.
+   *
+   * @param forbidden why the driver may not do what is legal for the order; null if they may
+   */
   async function act(
     action: DriverAction,
     to: OrderStatus,
     write: () => Promise<ChangedOrder | null>,
+    forbidden: () => Promise<ActionOutcome | null> = async () => null,
   ): Promise<ActionOutcome> {
     const { driverId, orderId } = action;
     for (let tries = 1; ; tries++) {
@@ -128,7 +137,7 @@ export function createDriverActions(deps: {
         deps.events.orderChanged(orderId, driverId);
         return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
       }
-      const known = await foresee(action, to);
+      const known = (await foresee(action, to)) ?? (await forbidden());
       if (known) return known;
       // The action is legal now but was not at its write: the step before it was recorded in between.
       if (tries === MAX_ACTION_TRIES) return explainRace(action);
@@ -153,6 +162,12 @@ export function createDriverActions(deps: {
     return canBecome(state.status, to) ? null : { kind: 'illegal', status: state.status };
   }
 
+  /** Why the driver may not release an order now; null if they may. */
+  async function tooManyReleases(driverId: string): Promise<ActionOutcome | null> {
+    const retryAfterSeconds = await store.findReleasePause(driverId, deps.releasesPerHour);
+    return retryAfterSeconds > 0 ? { kind: 'too_many_releases', retryAfterSeconds } : null;
+  }
+
   /** The result if the order changed during each of MAX_ACTION_TRIES attempts. */
   async function explainRace({ orderId }: DriverAction): Promise<ActionOutcome> {
     const state = await store.findOrderState(orderId);
@@ -168,10 +183,10 @@ export function createDriverActions(deps: {
       return outcome.kind === 'not_found' ? pickUpLate(action, outcome) : outcome;
     },
     foreseeDelivery: (action) => foresee(action, 'delivered'),
-    async deliver(action, photoName) {
+    async deliver(action, photoName, photoIsBlank = false) {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) =>
-        store.deliverOrder(orderId, driverId, photoName, stamp, receipt, textDelaySeconds);
+        store.deliverOrder(orderId, driverId, photoName, stamp, withPhoto(receipt, photoIsBlank), textDelaySeconds);
       const outcome = await step(action, 'delivered', write);
       // Also for a repeated action, as the first request may have ended before this.
       if (outcome.kind === 'done') freed(driverId, orderId);
@@ -179,13 +194,8 @@ export function createDriverActions(deps: {
     },
     async release(action, reason) {
       const { orderId, driverId, stamp } = action;
-      const retryAfterSeconds = await deps.releaseBudget(driverId);
-      // One that was done before gets its first answer.
-      if (retryAfterSeconds > 0) {
-        return (await foresee(action, 'pending_dispatch')) ?? { kind: 'too_many_releases', retryAfterSeconds };
-      }
-      const write = () => store.releaseOrder(orderId, driverId, reason, stamp);
-      const outcome = await act(action, 'pending_dispatch', write);
+      const write = () => store.releaseOrder(orderId, driverId, reason, stamp, deps.releasesPerHour);
+      const outcome = await act(action, 'pending_dispatch', write, () => tooManyReleases(driverId));
       if (outcome.kind === 'done') {
         redispatch.orderReleased(orderId);
         redispatch.driverFreed(driverId, orderId);

@@ -182,7 +182,10 @@ export function createPlaceOrder(deps: {
       deliverByMs: promiseOf(extras ?? NO_TIMES, order.tier, nowMs).getTime(),
     };
     const chosen = matcher.claimNearest({ ...query, exclude: lost, orderId: order.id, retailerId });
-    return chosen ? { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) } : null;
+    if (!chosen) return null;
+    // A read of the driver that began before knows nothing of the claim, and is repeated.
+    deps.fleet.markStale(chosen.driverId);
+    return { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) };
   }
 
   /** An order took credit, used or not, or memory believed in credit that is not there. */

@@ -14,7 +14,8 @@ type Orders = { orderIds(): Iterable<string>; has(orderId: string): boolean; rea
 export class PlanNotes {
   readonly #store: Pick<Store, 'writePlans'>;
   readonly #logger: Logger;
-  readonly #noted = new Map<string, PlannedOrder>();
+  /** Null for one of which nobody knows what is noted down. */
+  readonly #noted = new Map<string, PlannedOrder | null>();
   #round: Iterator<string> | undefined;
   #isWriting = false;
   /** Whether each order was looked at since this process plans. */
@@ -33,6 +34,8 @@ export class PlanNotes {
     const gone = this.#gone(orders);
     if (planned.length === 0 && gone.length === 0 && !this.#isOld()) return true;
     this.#isWriting = true;
+    // Without an answer they may be written or not: they are written again, and forgotten if they are gone by then.
+    for (const { orderId } of planned) this.#noted.set(orderId, null);
     try {
       if (!(await this.#store.writePlans(lease, planned, gone, this.#isWhole))) return false;
       this.#writtenMs = performance.now();
@@ -83,6 +86,6 @@ export class PlanNotes {
   }
 }
 
-function isNews(before: PlannedOrder | undefined, next: PlannedOrder): boolean {
-  return before?.driverId !== next.driverId || Math.abs(before.doorMs - next.doorMs) >= PLAN_TOLD_MS;
+function isNews(before: PlannedOrder | null | undefined, next: PlannedOrder): boolean {
+  return !before || before.driverId !== next.driverId || Math.abs(before.doorMs - next.doorMs) >= PLAN_TOLD_MS;
 }

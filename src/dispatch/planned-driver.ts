@@ -1,9 +1,10 @@
-import { type FleetDriver, METERS_PER_MINUTE, type Vehicle } from '../domain/driver.ts';
+import { DEFAULT_VEHICLE, type FleetDriver, METERS_PER_MINUTE } from '../domain/driver.ts';
 import { bestRoute, type CarriedOrder, type Stop } from '../domain/route.ts';
 import { DOOR_STOP_MS, POSITION_FRESH_MS, STORE_STOP_MS } from '../limits.ts';
 import type { OpenOrder, PlannedDriver, ToldStop } from '../planner/types.ts';
 
-const CAR: Vehicle = 'car';
+/** How much later than it seems a driver's next stop ends, in milliseconds (`OverdueStops.slipMs`). */
+export type SlipOf = (driverId: string, stops: readonly Stop[], endMs: number) => number;
 
 /**
  * A driver as the planner sees them: the stop they drive to as the place where they are free, and the others as
@@ -11,18 +12,25 @@ const CAR: Vehicle = 'car';
  * or on the way to a door that nobody knows.
  *
  * @param skills as `PlannedDriver` says
+ * @param slipOf told of the next stop; nothing slides by default
  */
-export function plannedDriver(driver: FleetDriver, nowMs: number, skills?: number): PlannedDriver | null {
-  const { position, carried, vehicle = CAR } = driver;
+export function plannedDriver(
+  driver: FleetDriver,
+  nowMs: number,
+  skills?: number,
+  slipOf: SlipOf = () => 0,
+): PlannedDriver | null {
+  const { position, carried, vehicle = DEFAULT_VEHICLE } = driver;
   if (!driver.onDuty || !position || position.atMs < nowMs - POSITION_FRESH_MS) return null;
   const orders = new Map(carried.map((order) => [order.orderId, order]));
   const { stops } = bestRoute({ from: position, atMs: nowMs, vehicle }, carried);
   if (stops.some(({ point }) => point === null)) return null;
   const [next, ...later] = stops;
+  const freeAtMs = next ? endOf(next, orders) : nowMs;
   return {
     id: driver.id,
     place: next?.point ?? { lat: position.lat, lng: position.lng },
-    freeAtMs: next ? endOf(next, orders) : nowMs,
+    freeAtMs: freeAtMs + slipOf(driver.id, stops, freeAtMs),
     isPickingUp: next?.kind === 'pickup',
     onDutyMs: 0,
     offDutyMs: driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY,

@@ -14,7 +14,8 @@ export type PlannerLease = {
 
 /**
  * Takes the right to plan and keeps it. It counts from when a renewal was sent and by a clock that only goes
- * forward, so that this process gives up before the row is anyone else's, whatever happens to the reply.
+ * forward, so that this process gives up before the row is anyone else's, whatever happens to the reply. Who gave
+ * up has another epoch when they plan again, so that nothing noted down before is taken for theirs.
  *
  * @param parts.nowMs a clock that only goes forward, in milliseconds
  * @param parts.changed told of a right that is new, or gone
@@ -45,11 +46,14 @@ export function keepPlannerLease(parts: {
 
   async function ask(): Promise<void> {
     const sentMs = nowMs();
+    const sent = held;
     try {
-      const lease = await store.takeLease(REGION, PLANNER_LEASE_MS);
+      const lease = await store.takeLease(REGION, PLANNER_LEASE_MS, sent?.epoch ?? null);
       untilMs = sentMs + PLANNER_LEASE_MS - PLANNER_LEASE_MARGIN_MS;
       answered = lease;
-      if (!isClosed) set(lease);
+      // A right that was given up meanwhile is not renewed: the next one has an epoch of its own.
+      const isGivenUp = held === null && lease !== null && lease.epoch === sent?.epoch;
+      if (!isClosed) set(isGivenUp ? null : lease);
     } catch (error) {
       report(error);
       if (nowMs() >= untilMs) set(null);

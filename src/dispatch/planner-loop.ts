@@ -166,13 +166,9 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       const order = matcher.planned.open(id);
       const position = matcher.driver(driverId)?.position;
       if (!order || !position) continue;
-      matcher.wakeOrder(id, clock.now());
       const driver = { driverId, distanceMeters: distanceMeters(position, order.point) };
       parts.redispatch.assignPlanned(id, driver, { lease: held, cost, nextBest }, () => lease.lost(held));
-      // It was not begun: the planner knows something otherwise than the matcher.
-      if (!matcher.planned.open(id)) continue;
-      matcher.planned.leave(id);
-      view.orderChanged(id);
+      if (matcher.planned.open(id)) view.refused(id, driverId);
     }
   }
 

@@ -42,6 +42,8 @@ export class PlannerView {
   readonly #carried = new Set<string>();
   /** Drivers who came, moved or became free, for whom orders that nobody could take are tried. */
   readonly #came = new Set<string>();
+  /** By order, whom the gate refused since the last pass. */
+  readonly #refused = new Map<string, Set<string>>();
   #nowMs = 0;
   #retriedMs = 0;
   #expected: readonly ExpectedOrders[] = [];
@@ -84,6 +86,16 @@ export class PlannerView {
 
   tiersChanged(): void {
     this.#drivers.lookAtAll();
+  }
+
+  /**
+   * The gate refused a driver for an order, as they are otherwise than the planner knew, or than it reckons: until
+   * the next pass it means another one.
+   */
+  refused(orderId: string, driverId: string): void {
+    const others = this.#refused.get(orderId);
+    if (others) others.add(driverId);
+    else this.#refused.set(orderId, new Set([driverId]));
   }
 
   /** Brings drivers over at once who were just told of something. */
@@ -131,6 +143,7 @@ export class PlannerView {
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
   beginPass(nowMs: number): void {
     this.#drivers.hasNewIdle = false;
+    this.#refused.clear();
     this.#drivers.lookAtAll();
     // Drivers who are not known may have come near.
     if (this.#isSomebodyUnknown) for (const id of this.#orders.keys()) this.#changedOrders.add(id);
@@ -163,7 +176,7 @@ export class PlannerView {
   flush(nowMs: number, isOver: () => boolean): boolean {
     this.#nowMs = nowMs;
     if (this.#isIdle()) {
-      this.#drivers.forgetChanges();
+      this.#drivers.rest();
       this.#came.clear();
       return true;
     }
@@ -267,7 +280,8 @@ export class PlannerView {
   #mayCarry(driverId: string, orderId: string): boolean {
     const known = this.#drivers.get(driverId);
     const order = this.#orders.get(orderId);
-    return !!known && !!order && this.#matcher.planned.mayCarry(known.driver, known.places, order, this.#nowMs);
+    if (!known || !order || this.#refused.get(orderId)?.has(driverId)) return false;
+    return this.#matcher.planned.mayCarry(driverId, known.stops, order, this.#nowMs);
   }
 }
 

@@ -46,6 +46,7 @@ export function createReceipts(deps: {
       stampIsPlausible: isPlausibleStamp(received),
       doubts: doubtsAbout(received),
       proof: step === 'delivered' ? proofOf(received) : null,
+      pickedUpAt: step === 'picked_up' ? whereItHappened(received) : null,
     };
   };
 }
@@ -58,15 +59,23 @@ function newer(one: Position | null, other: Position | null): Position | null {
 }
 
 /**
- * How far a driver was from the dropoff at the handover. Null if the dropoff's point is unknown or inaccurate
- * by more than PROOF_DROPOFF_METERS, or if the driver's last position is further than PROOF_POSITION_MS from
- * the handover, as for an action that a phone kept through a dead zone. The handover was when the phone says,
- * or where that cannot be, at its receipt.
+ * Where a driver was when they made a step. Null if their last position is further than PROOF_POSITION_MS from
+ * it, as for an action that a phone kept through a dead zone. The step was made when the phone says, or where
+ * that cannot be, at its receipt.
+ */
+function whereItHappened(received: StepReceived): Position | null {
+  const { position } = received;
+  return position && Math.abs(happenedAtMs(received) - position.atMs) <= PROOF_POSITION_MS ? position : null;
+}
+
+/**
+ * How far a driver was from the dropoff at the handover. Null if that is not known, or if the dropoff's point
+ * is unknown or inaccurate by more than PROOF_DROPOFF_METERS.
  */
 function proofOf(received: StepReceived): HandoverProof | null {
-  const { trip, position } = received;
-  if (!position || Math.abs(happenedAtMs(received) - position.atMs) > PROOF_POSITION_MS) return null;
-  if (!trip.dropoff || trip.dropoff.accuracyMeters > PROOF_DROPOFF_METERS) return null;
+  const { trip } = received;
+  const position = whereItHappened(received);
+  if (!position || !trip.dropoff || trip.dropoff.accuracyMeters > PROOF_DROPOFF_METERS) return null;
   return {
     distanceMeters: Math.round(distanceMeters(position, trip.dropoff.point)),
     positionAt: new Date(position.atMs),

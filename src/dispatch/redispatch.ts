@@ -120,16 +120,13 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     // In memory an order can wait and be carried at the same time, if one of the two was read too early.
     const carrier = matcher.holderOf(orderId);
     const drivers = carrier === undefined ? [driver.driverId] : [driver.driverId, carrier];
-    if (!matcher.beginAssign(orderId, driver.driverId)) return 'failed';
+    if (!matcher.beginAssign(orderId, driver.driverId, clock.now())) return 'failed';
+    fleet.markStale(driver.driverId); // A read that began before knows nothing of the mark, and is repeated.
     const order = matcher.waitingOrder(orderId);
     const others = matcher.rejectedCandidatesFor(orderId, driver, clock.now(), lost);
     const rejectedCandidates = planned && order ? costlierFirst(planned, order.point, matcher, others) : others;
-    const chosen = {
-      ...driver,
-      slot: matcher.slotOf(orderId),
-      rejectedCandidates,
-      ...(planned && { cost: planned.cost }),
-    };
+    const cost = planned && { cost: planned.cost };
+    const chosen = { ...driver, slot: matcher.slotOf(orderId), rejectedCandidates, ...cost };
     const outcome = await write(orderId, chosen, planned?.lease);
     if (order) hear(order.retailerId, outcome);
     if (outcome === null) {

@@ -5,6 +5,7 @@ import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { Redispatch } from './redispatch.ts';
 import { createSilentRelease, type SilentReleaseParts } from './silent-release.ts';
+import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 export type Sweep = {
   /**
@@ -18,8 +19,9 @@ export type Sweep = {
 };
 
 type SweepParts = SilentReleaseParts & {
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDuty'>;
   readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'endDuties'>;
-  readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
+  readonly fleet: Pick<Fleet, 'catchUp' | 'refreshDrivers' | 'markStale'>;
   readonly events: Pick<OrderEvents, 'driverChanged' | 'orderChanged' | 'storeChanged'>;
   readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'expire'>;
 };
@@ -45,11 +47,11 @@ export function createSweep(parts: SweepParts): Sweep {
   }
 
   async function endDuties(): Promise<void> {
-    for (const driverId of await store.endDuties(MAX_EXPIRIES_PER_SWEEP)) {
-      matcher.setDuty(driverId, false, clock.now());
-      parts.fleet.markStale(driverId);
-      parts.events.driverChanged(driverId);
-    }
+    const driverIds = await store.endDuties(MAX_EXPIRIES_PER_SWEEP);
+    await parts.fleet.refreshDrivers(driverIds).catch(() => {
+      for (const driverId of driverIds) parts.unknownOutcomes.addDuty(driverId);
+    });
+    for (const driverId of driverIds) parts.events.driverChanged(driverId);
   }
 
   /** Positions reach the tables later than memory, and not at all while writes fail. */

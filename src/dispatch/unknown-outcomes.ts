@@ -2,15 +2,15 @@ import { classifyFailure } from '../postgres/failures.ts';
 import type { OrderEvents } from './order-events.ts';
 
 /**
- * Orders with a write of unknown outcome by this process: its reply was lost or took too long. Each is read
- * again at once. The write may still arrive, so until `keptMs` has passed this process heeds its own notices
- * of the order.
+ * Orders, and drivers by their duty, with a write of unknown outcome by this process: its reply was lost or took
+ * too long. Each is read again at once. The write may still arrive, so until `keptMs` has passed this process heeds
+ * its own notices of them.
  */
 export class UnknownOutcomes {
   readonly #keptMs: number;
   readonly #max: number;
   readonly #now: () => number;
-  readonly #events: Pick<OrderEvents, 'outcomeUnknown'>;
+  readonly #events: Pick<OrderEvents, 'outcomeUnknown' | 'dutyUnknown'>;
   /** By order, when it was added, oldest first. */
   readonly #since = new Map<string, number>();
 
@@ -19,7 +19,12 @@ export class UnknownOutcomes {
    * @param max most orders; beyond it the oldest are dropped
    * @param now the time in milliseconds
    */
-  constructor(keptMs: number, max: number, now: () => number, events: Pick<OrderEvents, 'outcomeUnknown'>) {
+  constructor(
+    keptMs: number,
+    max: number,
+    now: () => number,
+    events: Pick<OrderEvents, 'outcomeUnknown' | 'dutyUnknown'>,
+  ) {
     this.#keptMs = keptMs;
     this.#max = max;
     this.#now = now;
@@ -27,10 +32,20 @@ export class UnknownOutcomes {
   }
 
   add(orderId: string): void {
-    this.#since.delete(orderId);
-    this.#since.set(orderId, this.#now());
-    this.#forgetOldest();
+    this.#note(orderId);
     this.#events.outcomeUnknown(orderId);
+  }
+
+  /** Adds a driver whose duty is not known. */
+  addDuty(driverId: string): void {
+    this.#note(driverId);
+    this.#events.dutyUnknown(driverId);
+  }
+
+  #note(id: string): void {
+    this.#since.delete(id);
+    this.#since.set(id, this.#now());
+    this.#forgetOldest();
   }
 
   has(orderId: string): boolean {

@@ -1,3 +1,5 @@
+import { NEIGHBOUR_NUMBERS } from '../limits.ts';
+
 /**
  * The two-letter codes of US addresses: 50 states, DC, the territories, the freely associated states, and the
  * military "states".
@@ -33,6 +35,43 @@ export function findZip(text: string): string | undefined {
     groups.findLast((match) => STATE_BEFORE.test(match.input.slice(Math.max(0, match.index - 8), match.index))) ??
     groups.findLast((match) => match.index > 0 || match.input.trim() === match[0]);
   return group?.[1];
+}
+
+/** Finds the state's code before the ZIP of a US address text; undefined where there is none. */
+export function findState(text: string): string | undefined {
+  const groups = [...text.matchAll(ZIP_GROUP)];
+  const before = groups.map((match) => STATE_BEFORE.exec(text.slice(Math.max(0, match.index - 8), match.index)));
+  return before
+    .findLast((found) => found !== null)?.[0]
+    .replace(/[^a-z]/giu, '')
+    .toUpperCase();
+}
+
+/**
+ * Whether a door has the address of a pickup, or one of the same street and ZIP whose house number is at most
+ * NEIGHBOUR_NUMBERS away. Compares words: false where the two name a street differently.
+ *
+ * @param pickup the pickup's address as one text
+ */
+export function areNeighbours(pickup: string, door: { readonly line1: string; readonly zip: string }): boolean {
+  if (findZip(pickup) !== findZip(door.zip)) return false;
+  const line = wordsOf(door.line1);
+  const text = wordsOf(pickup);
+  if (` ${text} `.includes(` ${line} `)) return true;
+  const [number, street] = splitHouse(line);
+  return text.split(` ${street}`).some((before, at, parts) => {
+    const isWhole = at < parts.length - 1 && /^(?: |$)/u.test(parts[at + 1] ?? '');
+    const beside = Number(/(?:^| )(\d+)$/u.exec(before)?.[1] ?? Number.NaN);
+    return isWhole && Math.abs(beside - number) <= NEIGHBOUR_NUMBERS;
+  });
+}
+
+const wordsOf = (text: string): string => foldAddress(text.replace(/[^\p{L}\p{N}]+/gu, ' '));
+
+/** The house number of a folded street address, NaN where it has none, and what follows. */
+function splitHouse(line: string): readonly [number: number, street: string] {
+  const [, number, street] = /^(\d+) (.+)$/u.exec(line) ?? [];
+  return number === undefined ? [Number.NaN, line] : [Number(number), street ?? ''];
 }
 
 const MILITARY = '090 091 092 093 094 095 096 097 098 099 340 962 963 964 965 966'.split(' ');

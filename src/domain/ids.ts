@@ -29,6 +29,15 @@ export function newId(): string {
 /** Sorts before every identifier, for reading a table in parts. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
+/**
+ * The smallest identifier of a millisecond since 1970: a UUID version 7 begins with 48 bits of its time, so rows
+ * of a time are found by their ids. The clocks of two processes may differ.
+ */
+export function firstIdAt(ms: number): string {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
 /** Whether `text` has the form of an identifier; one that has not must not reach the database. */
 export function isId(text: string): boolean {
   return UUID.test(text);

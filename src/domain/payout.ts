@@ -1,11 +1,14 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import {
   DOOR_FAR_METERS,
+  GEOCODER_ACCURACY_METERS,
   MIN_DELIVERY_MS,
+  NEIGHBOUR_METERS,
   PLAUSIBLE_METERS_PER_SECOND,
   RECEIPT_POSITION_MS,
   STAMP_KEPT_MS,
   STAMP_SKEW_MS,
+  STILL_AT_PICKUP_METERS,
   STORE_FAR_METERS,
 } from '../limits.ts';
 
@@ -20,6 +23,8 @@ export const HELD_REASONS = [
   'too_fast',
   'pickup_far',
   'handover_far',
+  'at_pickup',
+  'blank_photo',
   'no_position',
   'implausible_time',
 ] as const;
@@ -37,6 +42,10 @@ export type Trip = {
   readonly pickup: Place;
   /** Null where the address could not be located. */
   readonly dropoff: Place | null;
+  /** Where the driver was when they picked the parcel up; null before that, and where it is not known. */
+  readonly pickedUpAt: Point | null;
+  /** Whether the addresses say that the door is at the pickup or a few houses away. */
+  readonly areNeighbours: boolean;
 };
 
 /** The steps of a driver that are judged, by the status that each leads to. */
@@ -64,6 +73,8 @@ export type Receipt = {
   readonly doubts: readonly Doubt[];
   /** Where the driver was when they handed the parcel over; null for another action, and where not known. */
   readonly proof: HandoverProof | null;
+  /** Where the driver was when they picked the parcel up; null for another action, and where not known. */
+  readonly pickedUpAt: Point | null;
 };
 
 /**
@@ -75,10 +86,15 @@ export type Receipt = {
 export function doubtsAbout(received: StepReceived): Doubt[] {
   const doubts: Doubt[] = [];
   if (isTooFast(received)) doubts.push('too_fast');
-  const far = farDoubt(received);
+  const far = farDoubt(received) ?? stillAtPickup(received);
   if (far) doubts.push(far);
   if (!isPlausibleStamp(received)) doubts.push('implausible_time');
   return doubts;
+}
+
+/** The receipt of a delivery with what its photo tells. */
+export function withPhoto(receipt: Receipt | null, isBlank: boolean): Receipt | null {
+  return receipt && isBlank ? { ...receipt, doubts: [...receipt.doubts, 'blank_photo'] } : receipt;
 }
 
 /** Where a step happens; null where that is not known. */
@@ -131,4 +147,26 @@ function farDoubt(received: StepReceived): Doubt | null {
   const isFar = distanceMeters(position, place.point) - allowedMeters > (atStore ? STORE_FAR_METERS : DOOR_FAR_METERS);
   if (!isFar) return null;
   return step === 'picked_up' ? 'pickup_far' : 'handover_far';
+}
+
+/**
+ * Doubts a handover of a driver who has not left the pickup, as far as their last position tells, for a door
+ * that is elsewhere. What a ZIP's point may be off is no reason to believe that the door is at the store.
+ *
+ * The pickup is the order's point, and also where the driver was when they picked the parcel up, since the
+ * point may be off as well.
+ */
+function stillAtPickup({ step, trip, position }: StepReceived): Doubt | null {
+  if ((step !== 'delivered' && step !== 'undeliverable') || !position || trip.areNeighbours) return null;
+  const { pickup, pickedUpAt } = trip;
+  const pickups = pickup.accuracyMeters <= GEOCODER_ACCURACY_METERS ? [pickup.point, pickedUpAt] : [pickedUpAt];
+  const isStill = (at: Point | null) =>
+    at !== null && distanceMeters(position, at) <= STILL_AT_PICKUP_METERS && isElsewhere(trip.dropoff, at);
+  return pickups.some(isStill) ? 'at_pickup' : null;
+}
+
+/** Whether a door is elsewhere than a pickup. One whose street is not known is, but for the addresses. */
+function isElsewhere(door: Place | null, pickup: Point): boolean {
+  if (!door || door.accuracyMeters > GEOCODER_ACCURACY_METERS) return true;
+  return distanceMeters(door.point, pickup) > NEIGHBOUR_METERS;
 }

@@ -5,6 +5,10 @@ export type WebhookOwner = { readonly kind: 'store' | 'organization'; readonly i
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
+/** Why deliveries wait behind a receiver: it fails or is disabled; or more comes than it takes. */
+export const WAITING_REASONS = ['failing', 'slow'] as const;
+export type WaitingReason = (typeof WAITING_REASONS)[number];
+
 /** In a filter: all types, those of later versions included. */
 export const EVERY_EVENT_TYPE = '*';
 
@@ -17,6 +21,7 @@ const WORDS: Readonly<Record<string, string>> = {
   tls_failed: 'tls_failed',
   bad_reply: 'bad_reply',
   no_endpoint: 'no_endpoint',
+  too_slow: 'too_slow',
 };
 
 /**

@@ -9,6 +9,7 @@ import { type Validator, validators } from '../http/validators.js';
 import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../limits.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, RequestHead, Route, RouteEntry, RouteRequest } from '../transport/route.ts';
+import { photoFailureCause } from '../vendors/photo-storage.ts';
 import type { UnusablePhoto } from '../vendors/photos.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
@@ -27,14 +28,19 @@ const UNUSABLE: Record<UnusablePhoto, string> = {
 const SEND_AGAIN = 'Send the same action again with the same action_id, or ask for your order.';
 
 export type StoredPhoto =
-  | { readonly kind: 'stored'; readonly name: string }
+  | {
+      readonly kind: 'stored';
+      readonly name: string;
+      /** Whether it shows nothing, which holds the payout. */
+      readonly isBlank: boolean;
+    }
   | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
   | { readonly kind: 'busy' };
 
 /** Where the photos of handovers are stored. */
 export type ProofPhotos = {
-  /** Stores an upload, unless `wanted` says false before its turn comes. */
-  store(bytes: Buffer, wanted: () => boolean): Promise<StoredPhoto>;
+  /** Stores a driver's upload, unless `wanted` says false before its turn comes. */
+  store(bytes: Buffer, wanted: () => boolean, driverId: string): Promise<StoredPhoto>;
   /** Removes a photo whose delivery was refused. */
   discard(name: string): Promise<void>;
 };
@@ -89,23 +95,22 @@ export function driverActionRoutes(parts: {
     const delivery = deliveryOf(head, driverId);
     const photo = await storePhoto(driverId, body, () => !signal.aborted);
     try {
-      const outcome = await asWritten(actions.deliver(delivery, photo), SEND_AGAIN);
-      if (outcome.kind !== 'done' || outcome.repeated) await photos.discard(photo);
+      const outcome = await asWritten(actions.deliver(delivery, photo.name, photo.isBlank), SEND_AGAIN);
+      if (outcome.kind !== 'done' || outcome.repeated) await photos.discard(photo.name);
       return replyTo(outcome);
     } catch (error) {
       // Sent again, it is stored again; after an unknown outcome an order may have it.
-      if (error instanceof ServiceError && error.code === 'unavailable') await photos.discard(photo);
+      if (error instanceof ServiceError && error.code === 'unavailable') await photos.discard(photo.name);
       throw error;
     }
   }
 
-  /** The name under which the photo is stored. */
-  async function storePhoto(driverId: string, bytes: Buffer, wanted: () => boolean): Promise<string> {
-    const photo = await photos.store(bytes, wanted).catch(photoStorageDown);
+  async function storePhoto(driverId: string, bytes: Buffer, wanted: () => boolean) {
+    const photo = await photos.store(bytes, wanted, driverId).catch(photoStorageDown);
     switch (photo.kind) {
       case 'stored':
         photoTurns.forgive(driverId);
-        return photo.name;
+        return photo;
       case 'busy':
         throw new ServiceError('unavailable', 'Too many photos at once; keep it and try again.');
       case 'unusable':
@@ -148,7 +153,10 @@ function deliveryOf(head: RequestHead, driverId: string): DriverAction {
 }
 
 function photoStorageDown(cause: unknown): never {
-  throw new ServiceError('unavailable', 'The photo could not be stored; keep it and try again.', { cause });
+  const words = photoFailureCause(cause);
+  const why = words === null ? '' : `: ${words}`;
+  const message = `The photo could not be stored${why}. Nothing was changed; keep it and try again.`;
+  throw new ServiceError('unavailable', message, { cause });
 }
 
 function replyTo(outcome: ActionOutcome): Reply {

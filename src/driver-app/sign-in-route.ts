@@ -23,6 +23,26 @@ export function driverSignInRoute(parts: {
   readonly now: () => number;
 }): Route<string> {
   const wrong = new WrongLinks(parts.now);
+  function checkWait(network: string): void {
+    const retryAfterSeconds = wrong.waitOf(network);
+    if (retryAfterSeconds === 0) return;
+    throw new ServiceError('rate_limited', 'Too many links were wrong. Wait a minute.', { retryAfterSeconds });
+  }
+
+  /** The driver's exchange counts as wrong while it lasts, and no longer where it is not. */
+  async function exchange(network: string, code: string, token: string) {
+    wrong.add(network);
+    let isWrong = false;
+    try {
+      const exchanged = parts.store.exchangeSignInCode(hashSecret(code), hashSecret(token));
+      const found = await asWritten(exchanged, 'Send it again with the same attempt.');
+      isWrong = found === null;
+      return found;
+    } finally {
+      if (!isWrong) wrong.takeBack(network);
+    }
+  }
+
   return {
     method: 'post',
     pattern: '/driver/sign-in',
@@ -30,20 +50,19 @@ export function driverSignInRoute(parts: {
     /** The network stands for the caller, who has no secret but the code. */
     authenticate: (head) => networkOf(head.remoteAddress()),
     admit({ principal: network }) {
-      const retryAfterSeconds = wrong.waitOf(network);
-      if (retryAfterSeconds === 0) return null;
-      throw new ServiceError('rate_limited', 'Too many links were wrong. Wait a minute.', { retryAfterSeconds });
+      checkWait(network);
+      return null;
     },
     onDeadline: 'outcome_unknown',
     body: { contentTypes: ['application/json'], maxBytes: MAX_PHONE_CALL_BYTES },
     async handle({ principal: network, body }) {
       const { code, attempt } = valid(validate(validators.driverSignIn, parsed(body)));
       const token = tokenOfAttempt(code, attempt);
+      // Others of this network may have come while the body did.
+      checkWait(network);
       const isCode = hasSecretForm('sign_in_code', code);
-      const exchange = () => parts.store.exchangeSignInCode(hashSecret(code), hashSecret(token));
-      const found = isCode ? await asWritten(exchange(), 'Send it again with the same attempt.') : null;
-      if (found) return json(200, { success: true, driver_token: token });
-      wrong.add(network);
+      if (!isCode) wrong.add(network);
+      else if (await exchange(network, code, token)) return json(200, { success: true, driver_token: token });
       throw new ServiceError('unauthorized', 'This link was used, is too old, or is none. Ask for a new one.');
     },
   };

@@ -78,12 +78,20 @@ function locationOf({ lat, lng, accuracy, time }: Fields): DriverLocation | null
 
 /** Numbers below this are seconds, as the protocol has it. */
 const FIRST_MILLISECONDS = 2 ** 31;
+/** From the start of a second to its last millisecond. */
+const LAST_OF_SECOND_MS = 999;
 
+/**
+ * A time in whole seconds is the last moment of its second: the position was taken then or before, and as the
+ * second's start it would be older than what the page reported in that second.
+ */
 function timeOf(sent: unknown): Date | 'unreadable' {
   if (typeof sent !== 'string') return 'unreadable';
   const number = /^\d{1,15}$/.test(sent) ? Number(sent) : null;
   const isText = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/.test(sent);
   if (number === null && !isText) return 'unreadable';
-  const time = new Date(number === null ? sent : number < FIRST_MILLISECONDS ? number * 1_000 : number);
-  return isCalendarTime(time) ? time : 'unreadable';
+  const isWhole = number === null ? !sent.includes('.') : number < FIRST_MILLISECONDS;
+  const time = new Date(number === null ? sent : isWhole ? number * 1_000 : number);
+  if (!isCalendarTime(time)) return 'unreadable';
+  return isWhole ? new Date(time.getTime() + LAST_OF_SECOND_MS) : time;
 }

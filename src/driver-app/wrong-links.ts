@@ -2,7 +2,7 @@ import { MAX_NETWORKS_COUNTED, WRONG_LINKS_PER_MINUTE } from '../limits.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The links of each network that were wrong in this minute. */
+/** The links of each network that were wrong in this minute, and those that are just being tried. */
 export class WrongLinks {
   readonly #now: () => number;
   #counts = new Map<string, number>();
@@ -26,9 +26,18 @@ export class WrongLinks {
     return count < WRONG_LINKS_PER_MINUTE ? 0 : Math.ceil((MINUTE_MS - passedMs) / 1_000);
   }
 
+  /** Counts a link as wrong until {@link takeBack}, so that as many at once are no more than one after the other. */
   add(network: string): void {
     const name = this.#nameOf(network);
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  /** A link that was counted is not wrong. */
+  takeBack(network: string): void {
+    const name = this.#nameOf(network);
+    const count = this.#counts.get(name) ?? 0;
+    // None is left where its minute is over.
+    if (count > 0) this.#counts.set(name, count - 1);
   }
 
   #nameOf(network: string): string {

@@ -53,13 +53,14 @@ export const PUSH_SECRET = '^[\\w-]{22}(?:==)?$';
 export const PAGE_SIZE = '^(?:[1-9]\\d?|100)$';
 /** Minutes that a clock is ahead of UTC, or behind it. */
 export const UTC_OFFSET = '^-?\\d{1,3}$';
-/** The number of an event; 18 digits fit 64 bits. */
-export const EVENT_CURSOR = '^\\d{1,18}$';
+/** A cursor of events, or the plain number that older versions gave; 18 digits fit 64 bits. */
+export const EVENT_CURSOR = '^(\\d{1,18}|[\\w-]{22})$';
 /** 0 to MAX_EVENT_WAIT_SECONDS. */
 export const EVENT_WAIT = '^(?:1?\\d|20)$';
 /** Base64url, as `GET /orders` makes it. */
 export const CURSOR = '^[\\w-]+$';
 
+/** The validator of every text has STORABLE_TEXT beside what stands here (`storable.ts`). */
 function text(maxLength: number) {
   return { type: 'string', minLength: 1, maxLength, pattern: STORABLE_TEXT } as const;
 }

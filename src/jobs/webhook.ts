@@ -1,12 +1,4 @@
-import {
-  MAX_WEBHOOKS_PER_ENDPOINT,
-  MAX_WEBHOOKS_PER_STORE,
-  WEBHOOK_BUSY_SECONDS,
-  WEBHOOK_HOLD_MAX_SECONDS,
-  WEBHOOK_JITTER,
-  WEBHOOK_RETRY_SECONDS,
-  WEBHOOK_TRIED_SECONDS,
-} from '../limits.ts';
+import { WEBHOOK_JITTER, WEBHOOK_RETRY_SECONDS, WEBHOOK_TRIED_SECONDS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -15,6 +7,7 @@ import type { FailedAttempt, OwedDelivery } from '../store/webhook-deliveries.ts
 import type { Logger } from '../telemetry.ts';
 import type { WebhookClient, WebhookOutcome } from '../vendors/webhook-client.ts';
 import { signWebhook } from '../vendors/webhook-signature.ts';
+import { type Turn, WebhookTurns } from './webhook-turns.ts';
 
 declare module '../queues/queues.ts' {
   interface JobHandlers {
@@ -24,20 +17,17 @@ declare module '../queues/queues.ts' {
 }
 
 /**
- * Delivers one event to one webhook; one handler for both queues of webhooks, since it counts what is under
- * way. After a failed attempt the outbox row is relayed again later, so that the
- * schedule is in the database and survives the queue. Events may arrive twice and out of order, which
- * receivers see by the `webhook-id` and the sequence.
+ * Delivers one event to one webhook; one handler for both queues of webhooks, since it gives the places of the
+ * worker. After a failed attempt the outbox row is relayed again later, so that the schedule is in the database
+ * and survives the queue. What finds its receiver left alone, or no place, is parked behind it; each delivery
+ * that is accepted releases the next ones. One that nothing released in WEBHOOK_PARKED_SECONDS, and that finds
+ * no place again, is given up: its receiver takes fewer than come. Events may arrive twice and out of order, which receivers see by the
+ * `webhook-id` and the sequence.
  */
 export function createWebhookJob(deps: {
   readonly store: Pick<
     Store,
-    | 'openDelivery'
-    | 'recordDelivered'
-    | 'recordFailedAttempt'
-    | 'recordUndeliverable'
-    | 'postponeDelivery'
-    | 'finishOutbox'
+    'openDelivery' | 'recordDelivered' | 'recordFailedAttempt' | 'recordUndeliverable' | 'parkDelivery' | 'finishOutbox'
   >;
   readonly client: Pick<WebhookClient, 'post'>;
   readonly relay: Pick<Relay, 'relay'>;
@@ -47,7 +37,7 @@ export function createWebhookJob(deps: {
   readonly logger: Logger;
 }): JobHandler {
   const { store } = deps;
-  const underWay = createTally();
+  const turns = new WebhookTurns();
 
   return async function webhookJob({ outboxId, relays }) {
     const delivery = await store.openDelivery(outboxId);
@@ -58,32 +48,23 @@ export function createWebhookJob(deps: {
     } else if (!hasEndpoint(delivery)) {
       await store.recordUndeliverable(delivery, 'no_endpoint');
     } else {
-      const wait = waitSeconds(delivery);
-      if (wait === 0) return attempt(delivery);
-      deps.relay.relay(await store.postponeDelivery(delivery, wait));
+      const isHeld = delivery.endpoint.heldSeconds > 0;
+      const turn = isHeld ? null : await turns.take(delivery.endpoint);
+      if (turn !== null) return attempt(delivery, turn);
+      if (delivery.isLeftOver && !isHeld) await store.recordUndeliverable(delivery, 'too_slow');
+      else await store.parkDelivery(delivery);
     }
     return { kind: 'done' };
   };
 
-  /**
-   * Seconds for which a delivery has to wait for its endpoint; 0 for none. The wait is random and grows with
-   * the delivery's age, so that the backlog of one endpoint does not keep the queue busy.
-   */
-  function waitSeconds({ ageSeconds, endpoint }: Reachable): number {
-    if (endpoint.heldSeconds > 0) return endpoint.heldSeconds * (1 + deps.random());
-    const { ofEndpoint, ofOwner } = namesOf(endpoint);
-    const hasPlace = underWay.of(ofEndpoint) < MAX_WEBHOOKS_PER_ENDPOINT;
-    if (hasPlace && underWay.of(ofOwner) < MAX_WEBHOOKS_PER_STORE) return 0;
-    return WEBHOOK_BUSY_SECONDS + deps.random() * Math.min(ageSeconds / 2, WEBHOOK_HOLD_MAX_SECONDS);
-  }
-
-  async function attempt(delivery: Reachable): Promise<JobResult> {
-    const names = Object.values(namesOf(delivery.endpoint));
-    for (const name of names) underWay.add(name, 1);
+  async function attempt(delivery: Reachable, turn: Turn): Promise<JobResult> {
     try {
-      return await record(delivery, await send(delivery));
+      const beganMs = performance.now();
+      const outcome = await send(delivery);
+      if (isOfReceiver(outcome)) turn.answered(performance.now() - beganMs);
+      return await record(delivery, outcome, turn.follows());
     } finally {
-      for (const name of names) underWay.add(name, -1);
+      turn.end();
     }
   }
 
@@ -92,20 +73,25 @@ export function createWebhookJob(deps: {
     return deps.client.post({ url, headers, body: payload });
   }
 
-  async function record(delivery: Reachable, outcome: WebhookOutcome): Promise<JobResult> {
+  /** @param releases how many that are parked behind the receiver may follow, if it works */
+  async function record(delivery: Reachable, outcome: WebhookOutcome, releases: number): Promise<JobResult> {
     if (outcome.kind === 'stopped') return { kind: 'retry', reason: 'stopped' };
     if (outcome.kind === 'unanswered' && outcome.code === 'busy') {
-      deps.relay.relay(await store.postponeDelivery(delivery, WEBHOOK_BUSY_SECONDS));
+      await store.parkDelivery(delivery);
       return { kind: 'done' };
     }
     const result = outcome.kind === 'answered' ? String(outcome.status) : outcome.code;
     if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300) {
-      await store.recordDelivered(delivery, result);
+      deps.relay.relay(await store.recordDelivered(delivery, result, releases));
       return { kind: 'done' };
     }
     const receiver = receiverAfter(outcome);
-    const retryInSeconds = receiver === 'gone' ? null : retryAfter(delivery, deps.random());
-    const { outbox, disabled } = await store.recordFailedAttempt(delivery, { result, retryInSeconds, receiver });
+    const { outbox, disabled } = await store.recordFailedAttempt(delivery, {
+      result,
+      retryInSeconds: receiver === 'gone' ? null : retryAfter(delivery, deps.random()),
+      receiver,
+      releases: receiver === 'refuses' ? releases : 0,
+    });
     deps.relay.relay(outbox);
     const { id: webhookId, ownerId } = delivery.endpoint;
     const fields = { ownerId, webhookId, deliveryId: delivery.id, result };
@@ -115,25 +101,13 @@ export function createWebhookJob(deps: {
   }
 }
 
+/** Whether the outcome says something of the receiver, and not of this process. */
+const isOfReceiver = (outcome: WebhookOutcome): boolean =>
+  outcome.kind === 'answered' || (outcome.kind === 'unanswered' && outcome.code !== 'busy');
+
 type Reachable = OwedDelivery & { readonly endpoint: NonNullable<OwedDelivery['endpoint']> };
 
 const hasEndpoint = (delivery: OwedDelivery): delivery is Reachable => delivery.endpoint !== null;
-
-/** By a prefix, since the webhook that the operator set has its store's id. */
-const namesOf = ({ id, ownerId }: Reachable['endpoint']) => ({ ofEndpoint: `webhook:${id}`, ofOwner: `of:${ownerId}` });
-
-/** Counts by name. What is at zero takes no memory. */
-function createTally() {
-  const counts = new Map<string, number>();
-  return {
-    of: (name: string): number => counts.get(name) ?? 0,
-    add(name: string, change: number): void {
-      const count = (counts.get(name) ?? 0) + change;
-      if (count === 0) counts.delete(name);
-      else counts.set(name, count);
-    },
-  };
-}
 
 /**
  * Whether a later job makes the delivery: the row was postponed and relayed again while the queue still had

@@ -36,6 +36,8 @@ export class DriverSlots {
   capacity = new Uint8Array(64);
   /** When each goes home, in milliseconds since 1970; Infinity for one who has not said so. */
   until = new Float64Array(64);
+  /** Counts the changes of what each does, but for their place; it goes on when another driver gets the slot. */
+  changes = new Float64Array(64);
   /** The number of drivers who have said when they go home. */
   goingHome = 0;
   private vehicle = new Uint8Array(64);
@@ -98,6 +100,7 @@ export class DriverSlots {
     this.capacity = enlarged(this.capacity, size);
     this.until = enlarged(this.until, size);
     this.vehicle = enlarged(this.vehicle, size);
+    this.changes = enlarged(this.changes, size);
   }
 
   // --- Changes ---------------------------------------------------------------------------------------------
@@ -169,6 +172,7 @@ export class DriverSlots {
   }
 
   private tell(slot: number): void {
+    this.changes[slot] = (this.changes[slot] as number) + 1;
     for (const listener of this.listeners) listener(slot);
   }
 

@@ -68,19 +68,6 @@ export class Drivers {
     return true;
   }
 
-  setDuty(id: string, onDuty: boolean, nowMs: number, untilMs = Number.POSITIVE_INFINITY): boolean {
-    const { all } = this;
-    const slot = this.slotOf(id);
-    if (slot === undefined) return false;
-    all.count(slot, -1);
-    if (onDuty && all.duty[slot] === 0) all.freeSince[slot] = nowMs;
-    all.duty[slot] = onDuty ? 1 : 0;
-    all.setUntil(slot, untilMs);
-    all.setAsideUntil.delete(slot);
-    all.reindex(slot);
-    return true;
-  }
-
   // --- Orders ----------------------------------------------------------------------------------------------
 
   /** Gives a driver an order, in their first free slot. False for an unknown driver, or one without room. */
@@ -237,6 +224,32 @@ export class Drivers {
     if (members.stamp(slot) < nowMs - POSITION_FRESH_MS) return undefined;
     const at = { lat: members.lat(slot), lng: members.lng(slot), tiers: all.tierBits(slot) };
     return { ...at, vehicle: all.vehicleOf(slot), untilMs: all.until[slot] as number };
+  }
+
+  /** How often what a driver does has changed; -1 for an unknown driver. */
+  changesOf(id: string): number {
+    const slot = this.slotOf(id);
+    return slot === undefined ? -1 : (this.all.changes[slot] as number);
+  }
+
+  /** When the driver's last position was taken; -Infinity for one without any. */
+  heardMs(id: string): number {
+    const slot = this.slotOf(id);
+    return slot === undefined ? UNPLACED : this.all.index.members.stamp(slot);
+  }
+
+  /** Where the driver is; undefined for one without a position. */
+  placeOf(id: string): Point | undefined {
+    const slot = this.slotOf(id);
+    const { members } = this.all.index;
+    if (slot === undefined || members.stamp(slot) === UNPLACED) return undefined;
+    return { lat: members.lat(slot), lng: members.lng(slot) };
+  }
+
+  /** What the driver drives; undefined for an unknown driver. */
+  vehicleOf(id: string): Vehicle | undefined {
+    const slot = this.slotOf(id);
+    return slot === undefined ? undefined : this.all.vehicleOf(slot);
   }
 
   /** The drivers on duty who were heard from lately. */

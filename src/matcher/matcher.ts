@@ -9,6 +9,7 @@ import { type ClaimedDriver, claimedOf, type NewClaim, poolOrderOf } from './cla
 import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-search.ts';
 import { DriverSlots } from './driver-slots.ts';
 import { type ClaimedOrder, Drivers } from './drivers.ts';
+import { Gate } from './gate.ts';
 import { type Match, matchDrivers, matchOrders, queryFor, type Sources } from './gather.ts';
 import { type LaterOrder, LaterOrders } from './later-orders.ts';
 import type { FoundOrder } from './order-search.ts';
@@ -44,8 +45,8 @@ export type AssignOutcome = 'assigned' | 'driver_lost' | 'held' | 'order_gone';
  * have undone. If nothing was written, {@link release} follows; if the row refused the driver,
  * {@link setAside}.
  *
- * A waiting order is assigned in two steps. {@link beginAssign} marks order and driver, so that neither is
- * picked again while the write is in flight; {@link endAssign} must follow in every case. Between the two the
+ * A waiting order is assigned in two steps. {@link beginAssign} asks the gate and marks order and driver, so that
+ * neither is picked again while the write is in flight; {@link endAssign} must follow in every case. Between the two the
  * order still counts as waiting, and anything may happen to both: the order may be removed (`unwait`) or put
  * again, and the driver removed, replaced or sent off duty.
  */
@@ -54,6 +55,7 @@ export class Matcher {
   private readonly slots: DriverSlots;
   private readonly drivers: Drivers;
   private readonly search: DriverSearch;
+  private readonly gate: Gate;
   private readonly waiting: WaitingOrders;
   private readonly later = new LaterOrders();
   private onNextDue: () => void = () => undefined;
@@ -78,6 +80,7 @@ export class Matcher {
     this.slots = new DriverSlots(this.tiers);
     this.drivers = new Drivers(this.slots, this.tiers);
     this.search = new DriverSearch(this.slots, this.tiers);
+    this.gate = new Gate(this.slots, this.tiers);
     this.waiting = new WaitingOrders(this.tiers, plans);
     this.pools = new Pools(this.slots, this.tiers);
     this.slots.onChange((slot) => this.pools.changed(slot));
@@ -131,15 +134,6 @@ export class Matcher {
   /** Takes a position. False, without effect, for an unknown driver or if a newer position is known. */
   moveDriver(driverId: string, point: Point, atMs: number): boolean {
     return this.drivers.move(driverId, point, atMs);
-  }
-
-  /**
-   * Sends a driver on or off duty, who keeps any order. A driver who comes on duty is free since now.
-   *
-   * @param untilMs when they go home; they stay without an end by default
-   */
-  setDuty(driverId: string, onDuty: boolean, nowMs: number, untilMs?: number): boolean {
-    return this.drivers.setDuty(driverId, onDuty, nowMs, untilMs);
   }
 
   driver(driverId: string): FleetDriver | undefined {
@@ -199,8 +193,9 @@ export class Matcher {
     const { orderId, retailerId } = query;
     if (retailerId !== undefined && this.holdOf(retailerId) !== null) return undefined;
     const found = this.nearestOfBoth(query, poolOrderOf(query));
-    if (!found) return undefined;
-    this.drivers.claim(found.driverId, claimedOf(query));
+    const claimed = claimedOf(query);
+    if (!found || this.gate.refusal(found.driverId, query, claimed) !== undefined) return undefined;
+    this.drivers.claim(found.driverId, claimed);
     if (retailerId !== undefined) this.takeCredit(retailerId);
     return { ...found, slot: this.slotOf(orderId) };
   }
@@ -230,7 +225,7 @@ export class Matcher {
 
   /**
    * Takes the order from a driver whom the database refused for it: what is known here of the driver is
-   * wrong. The driver gets no order until `putDriver`, `setDuty`, `claim` or `release` brings something new,
+   * wrong. The driver gets no order until `putDriver`, `claim` or `release` brings something new,
    * or until a position `SET_ASIDE_MS` later. False for a driver without that order.
    */
   setAside(driverId: string, orderId: string, nowMs: number): boolean {
@@ -305,11 +300,8 @@ export class Matcher {
     return woken;
   }
 
-  /** Has an order that waits for its time wait for a driver, as the planner sends one already. */
-  wakeOrder(orderId: string, nowMs: number): void {
-    const order = this.later.get(orderId);
-    if (!order) return;
-    this.later.delete(orderId);
+  private wakeOrder(order: LaterOrder, nowMs: number): void {
+    this.later.delete(order.orderId);
     this.beginWait(order, Math.min(nowMs, order.dueMs), nowMs);
   }
 
@@ -515,14 +507,20 @@ export class Matcher {
   // --- Assigning -------------------------------------------------------------------------------------------
 
   /**
-   * Marks a waiting order and a free driver for each other. False, without effect, if one of them is not, or
-   * if the order is held.
+   * Marks a waiting order and a driver for each other. False, without effect, if the order does not wait, is
+   * held or is being given, or if the driver may not be given it now ({@link Gate}). An order of the planner that
+   * waits for its time is woken, as its driver has to leave already.
    */
-  beginAssign(orderId: string, driverId: string): boolean {
-    const order = this.waiting.get(orderId);
-    if (!order || this.waiting.holdOf(order) !== null) return false;
-    if (this.assigning.has(orderId) || !this.drivers.hasRoom(driverId)) return false;
-    this.drivers.claim(driverId, claimedOf({ ...order, pickup: order.point }));
+  beginAssign(orderId: string, driverId: string, nowMs: number): boolean {
+    const later = this.later.get(orderId);
+    if (later && !this.waiting.isPlanned(later)) return false;
+    const order = this.waiting.get(orderId) ?? later;
+    const tier = order && this.tiers.get(order.tierId);
+    if (!tier || this.waiting.holdOf(order) !== null || this.assigning.has(orderId)) return false;
+    const claimed = claimedOf({ ...order, pickup: order.point });
+    if (this.gate.refusal(driverId, queryFor(order, tier, nowMs), claimed) !== undefined) return false;
+    if (later) this.wakeOrder(later, nowMs);
+    this.drivers.claim(driverId, claimed);
     this.waiting.hide(orderId);
     this.assigning.set(orderId, driverId);
     this.planned.orderChanged(orderId);

@@ -91,6 +91,11 @@ export class PlannedOrders {
     this.orderChanged(orderId);
   }
 
+  /** Whether a driver carries anything. */
+  isDriving(driverId: string): boolean {
+    return this.#sources.drivers.carriedBy(driverId).length > 0;
+  }
+
   /** The drivers on duty who were heard from lately; they may change during the iteration. */
   onDutyIds(nowMs: number): Iterable<string> {
     return this.#sources.drivers.onDutyIds(nowMs);
@@ -122,19 +127,34 @@ export class PlannedOrders {
     return { needs, meters: radiusAfter(tier, nowMs - order.sinceMs) };
   }
 
+  /** How often what a driver does has changed; -1 for an unknown driver. Their place alone is no change. */
+  changesOf(driverId: string): number {
+    return this.#sources.drivers.changesOf(driverId);
+  }
+
+  /** When the driver's last position was taken; -Infinity for one without any. */
+  heardMs(driverId: string): number {
+    return this.#sources.drivers.heardMs(driverId);
+  }
+
   /**
    * Whether a driver may carry an order: its tier, its size, its radius by now, and that they did not give it
-   * back.
+   * back. Read from what is known at this moment.
    *
-   * @param places where the driver is or will be; the nearest one counts
+   * @param stops where the driver still stops, of which the nearest one counts; where they are, if there is none
    */
-  mayCarry(driver: FleetDriver, places: readonly Point[], order: WaitingOrder, nowMs: number): boolean {
-    const tier: Tier | undefined = this.#sources.tiers.get(order.tierId);
-    if (!tier || !this.#sources.drivers.serves(driver.id, order.tierId)) return false;
-    if (order.excludedDriverIds?.has(driver.id)) return false;
-    if (driver.vehicle && !carries(driver.vehicle, order.size ?? DEFAULT_SIZE)) return false;
+  mayCarry(driverId: string, stops: readonly Point[], order: WaitingOrder, nowMs: number): boolean {
+    const { drivers, tiers } = this.#sources;
+    const tier: Tier | undefined = tiers.get(order.tierId);
+    if (!tier || !drivers.serves(driverId, order.tierId)) return false;
+    if (order.excludedDriverIds?.has(driverId)) return false;
+    const vehicle = drivers.vehicleOf(driverId);
+    if (!vehicle || !carries(vehicle, order.size ?? DEFAULT_SIZE)) return false;
     const radius = radiusAfter(tier, nowMs - order.sinceMs);
-    return places.some((place) => distanceMeters(place, order.point) <= radius);
+    const isNear = (place: Point) => distanceMeters(place, order.point) <= radius;
+    if (stops.length > 0) return stops.some(isNear);
+    const place = drivers.placeOf(driverId);
+    return place !== undefined && isNear(place);
   }
 }
 

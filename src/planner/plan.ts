@@ -140,13 +140,24 @@ export class Plan {
     const route = known ?? new Route(driver);
     if (!known) this.fleet.add(route);
     route.moveTo(driver);
-    const planned = route.hasPlanned ? route.stops.filter(({ task }) => !task.isTold) : [];
+    const lost = route.hasPlanned ? this.#loseUnfit(route) : [];
+    const planned = route.hasPlanned ? route.stops.filter(({ task }) => task.route === route && !task.isTold) : [];
     const told = this.#toldStops(driver, route);
     this.setTold(route, told);
-    if (planned.length === 0) return [];
+    if (planned.length === 0) return lost;
     const merged = this.rules.extendsTold ? mergeInOrder(before, told, new Set(planned)) : [...told, ...planned];
     route.toldEnd = merged.findLastIndex((stop) => stop.task.isTold) + 1;
-    return this.set(route, merged) ? [] : this.strip(route);
+    return this.set(route, merged) ? lost : [...lost, ...this.strip(route)];
+  }
+
+  /** Takes from a route, whose driver has changed, the tasks that they may not carry any more; the caller sets its stops. */
+  #loseUnfit(route: Route): Task[] {
+    const lost = new Set<Task>();
+    for (const { task } of route.stops) {
+      if (!task.isTold && !this.rules.mayCarry(route.driver.id, task.order.id)) lost.add(task);
+    }
+    for (const task of lost) task.route = null;
+    return [...lost];
   }
 
   #toldStops(driver: PlannedDriver, route: Route): Stop[] {

@@ -1,6 +1,5 @@
-import { DB_PROBE_EVERY_MS, DB_PROBE_MS } from '../limits.ts';
+import { DB_PROBE_EVERY_MS, DB_PROBE_MS, DB_PROBE_PARTS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
-import { withTimeout } from '../with-timeout.ts';
 import { connect, type Sql } from './connect.ts';
 
 /** A circuit breaker: while the database does not answer, statements are refused. */
@@ -19,7 +18,8 @@ const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, state
 /**
  * Probes the database every DB_PROBE_EVERY_MS on a connection of its own. The breaker is open from the first
  * probe that fails, or is not answered within DB_PROBE_MS, to the first that is answered. Other statements do
- * not count: a slow one, a refused row or a lost connection says nothing about the next one.
+ * not count: a slow one, a refused row or a lost connection says nothing about the next one. Nor does time for
+ * which this process stood still, as on a busy machine.
  */
 export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
   const listeners: (() => void)[] = [];
@@ -32,7 +32,7 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
   async function probe(): Promise<void> {
     sql ??= connect({ ...options, url, firstHost });
     try {
-      await withTimeout(sql`select 1`, DB_PROBE_MS, probeLate);
+      await inTime(sql`select 1`);
       answered();
     } catch (error) {
       // The next probe goes to the next host on a new connection, as this one may swallow every probe.
@@ -71,6 +71,22 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
       await sql?.end({ timeout: 1 });
     },
   };
+}
+
+/** Gives what the probe gives, or rejects once this process has waited for it in all of DB_PROBE_PARTS. */
+async function inTime(probe: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    let parts = 0;
+    timer = setInterval(() => {
+      if (++parts === DB_PROBE_PARTS) reject(probeLate());
+    }, DB_PROBE_MS / DB_PROBE_PARTS);
+  });
+  try {
+    await Promise.race([probe, late]);
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 const probeLate = (): Error => Object.assign(new Error('The database did not answer in time'), { code: 'PROBE_LATE' });

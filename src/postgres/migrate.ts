@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import {
   MIGRATION_LOCK_TIMEOUT_MS,
   MIGRATION_STATEMENT_TIMEOUT_MS,
+  MIGRATION_TRIES,
   MIGRATION_WAIT_MS,
   STATEMENT_TIMEOUT_MS,
 } from '../limits.ts';
@@ -68,7 +69,7 @@ export async function migrate(sql: Sql, { dir }: { readonly dir: string }): Prom
   for (;;) {
     const next = nextMigration(migrations, await readApplied(sql));
     if (next === undefined) return done;
-    if (await apply(sql, next)) done.push(next.name);
+    if (await applyPatiently(sql, next)) done.push(next.name);
   }
 }
 
@@ -114,6 +115,21 @@ function nextMigration(migrations: readonly Migration[], applied: readonly Appli
     throw new MigrationRefused(`${next.name} has a lower number than ${newestApplied.name}, which is applied already.`);
   }
   return next;
+}
+
+/**
+ * Applies a file, again where it lost a deadlock or did not get its locks in time: it left nothing, and the
+ * statements that it met are over.
+ */
+async function applyPatiently(sql: Sql, migration: Migration): Promise<boolean> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await apply(sql, migration);
+    } catch (error) {
+      const { code } = (error as Error).cause as { code?: string };
+      if (tries === MIGRATION_TRIES || (code !== '40P01' && code !== '55P03')) throw error;
+    }
+  }
 }
 
 /** False if another migrator has applied it meanwhile. */

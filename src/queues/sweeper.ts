@@ -8,10 +8,14 @@ import {
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_ROWS,
   OUTBOX_SWEEP_SOON_MS,
+  PARKED_ENDED_ROWS,
+  RECEIVERS_PER_SWEEP,
   TEXT_COUNT_DAYS,
   WEBHOOK_KEPT_DAYS,
 } from '../limits.ts';
+import type { QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
+import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { JobLossCheck } from './job-loss.ts';
 import type { Relay } from './relay.ts';
@@ -20,6 +24,8 @@ export type SweeperStore = Pick<
   Store,
   | 'takeExpired'
   | 'endLeases'
+  | 'releaseParked'
+  | 'endParked'
   | 'pruneOutbox'
   | 'pruneDeliveries'
   | 'pruneDriverActions'
@@ -38,7 +44,7 @@ export type Sweeper = {
 
 /**
  * Relays owed jobs again: a process died before it handed them over, a queue lost them or had no room, or
- * they used up their attempts. Also prunes old rows. A step that fails does not keep the others from running.
+ * they used up their attempts. Also tries receivers behind which deliveries are parked, and prunes old rows. A step that fails does not keep the others from running.
  */
 export function startSweeper(
   store: SweeperStore,
@@ -63,15 +69,21 @@ export function startSweeper(
   /** Returns whether more rows may be owed than were taken. */
   async function sweep(): Promise<boolean> {
     let taken = 0;
+    let open: readonly QueueName[] = [];
     await attempt('lost jobs', () => jobLoss.check(endAllLeases));
     await attempt('owed jobs', async () => {
       // Taking a row leases it anew, so only rows of queues with room are taken.
-      const queues = await openQueues();
-      const rows = queues.length > 0 ? await store.takeExpired(OUTBOX_SWEEP_ROWS, queues) : [];
+      open = await openQueues();
+      const rows = open.length > 0 ? await store.takeExpired(OUTBOX_SWEEP_ROWS, open) : [];
       taken = rows.length;
       if (taken > 0) logger.info({ rows: taken }, 'owed jobs are relayed again');
       relay(rows);
     });
+    await attempt('parked webhooks', async () => {
+      const isOpen = WEBHOOK_QUEUES.every((queue) => open.includes(queue));
+      if (isOpen) relay(await store.releaseParked(RECEIVERS_PER_SWEEP));
+    });
+    await attempt('webhooks without a receiver', () => store.endParked(PARKED_ENDED_ROWS));
     await attempt('done jobs', () => store.pruneOutbox(OUTBOX_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('webhook deliveries', () => store.pruneDeliveries(WEBHOOK_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
     await attempt('events', () => store.pruneEvents(EVENTS_KEPT_DAYS, OUTBOX_PRUNE_ROWS));

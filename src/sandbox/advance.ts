@@ -26,7 +26,11 @@ export type Advance = (orderId: string, retailerId: string, to: OrderStatus | nu
 
 /** Where the photo of a handover is stored. */
 type Photos = {
-  store(bytes: Buffer, wanted: () => boolean): Promise<{ readonly kind: string; readonly name?: string }>;
+  store(
+    bytes: Buffer,
+    wanted: () => boolean,
+    driverId: string,
+  ): Promise<{ readonly kind: string; readonly name?: string }>;
 };
 
 /**
@@ -81,7 +85,7 @@ export function createAdvance(deps: {
   }
 
   async function deliver(action: DriverAction): Promise<ActionOutcome | null> {
-    const stored = await deps.photos.store(await photo, () => true);
+    const stored = await deps.photos.store(await photo, () => true, action.driverId);
     return stored.name === undefined ? null : actions.deliver(action, stored.name);
   }
 }

@@ -7,7 +7,7 @@ export type Account = {
   readonly status: 'active' | 'suspended';
   /** `failing`: a charge on the card was refused since the last one that was paid. */
   readonly card: 'none' | 'set' | 'failing';
-  /** Orders in a row whose charge was refused for good. */
+  /** Orders in a row whose charge was refused for good, and that it still owes. */
   readonly unpaidOrders: number;
   /** Whether further orders wait until one is paid. */
   readonly paymentRequired: boolean;
@@ -20,9 +20,9 @@ export async function findAccount(
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Account | null> {
   const [row] = await sql`
-    select name, status, unpaid_orders,
+    select name, status, unpaid_orders_of(id) as unpaid_orders,
       case when stripe_customer_id is null or stripe_payment_method_id is null then 'none'
-        when payment_failed_at is not null and unpaid_orders > 0 then 'failing' else 'set' end as card,
+        when payment_failed_at is not null and unpaid_orders_of(id) > 0 then 'failing' else 'set' end as card,
       coalesce(unpaid_credit(id, ${unpaidAllowed}::int) <= 0, false) as payment_required
     from retailers where id = ${retailerId}`;
   if (!row) return null;

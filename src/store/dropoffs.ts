@@ -44,7 +44,10 @@ const LOCATED = rowsOf<LocatedDropoff>([
   ['outbox_id', 'int8', ({ outboxId }) => outboxId],
 ]);
 
-/** Records dropoffs' points, ends their jobs, and sends one notice. Returns the orders. */
+/**
+ * Records dropoffs' points, ends their jobs, and sends one notice to open pages and one of the doors that are
+ * elsewhere than was known, by which every process plans from then on. Returns the orders.
+ */
 export async function recordDropoffs(
   { sql, processId }: Db,
   located: readonly LocatedDropoff[],
@@ -53,15 +56,20 @@ export async function recordDropoffs(
     with input as materialized (${LOCATED(sql, located)}
     ), located as (
       update dropoff_addresses a set lat = i.lat, lng = i.lng, accuracy_meters = i.accuracy, point_source = i.source
-      from input i join orders o on o.id = i.order_id where a.id = o.dropoff_address_id
-      returning o.id
+      from input i join orders o on o.id = i.order_id join dropoff_addresses b on b.id = o.dropoff_address_id
+      where a.id = b.id
+      returning o.id, o.status in ('pending_dispatch', 'driver_assigned', 'picked_up')
+        and (b.lat is distinct from i.lat or b.lng is distinct from i.lng) as has_moved
     ), finished as (
       update outbox set done_at = now() where id in (select outbox_id from input) and done_at is null
     ), notice as (
       select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',')) from located
       having count(*) > 0
+    ), doors as (
+      select pg_notify('sameday', ${processId} || ':door:' || string_agg(id::text, ',')) from located where has_moved
+      having count(*) > 0
     )
-    select id from located where (select count(*) from notice) >= 0`;
+    select id from located where (select count(*) from notice) + (select count(*) from doors) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));
 }
 
@@ -78,8 +86,7 @@ export async function changeDropoffNotes(
   const update = sql`
     update orders o set dropoff_instructions = ${instructions}, leave_at_door = ${leaveAtDoor}, sequence = sequence + 1
     where o.id = ${orderId} and o.status in ('pending_dispatch', 'driver_assigned')
-      and (select count(*) from order_events e where e.order_id = o.id and e.type = 'dropoff_changed')
-          < ${MAX_DROPOFF_CHANGES}`;
+      and dropoff_changes_of(o.id) < ${MAX_DROPOFF_CHANGES}`;
   // With the notice of an order and not of its details, at which other processes tell the driver nothing.
   return changeOrder(db, update, { type: 'dropoff_changed' });
 }

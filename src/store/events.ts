@@ -61,11 +61,18 @@ export async function numberEvents({ sql, processId }: Db, limit = EVENTS_PER_ST
   };
 }
 
+/** The number behind which a page begins. */
+export type EventsAfter = {
+  readonly number: string;
+  /** Whether it was given as a plain number, which is taken up to the last one that was shown as such. */
+  readonly isPlain: boolean;
+};
+
 /** A page of events, and where the next one begins. */
 export type EventPage = {
   readonly events: readonly StoreEvent[];
   readonly nextCursor: string;
-  /** Whether `after` is a number that no event has had. */
+  /** Whether `after` is a number that no event has had; of plain ones, that nobody was shown. */
   readonly isUnknown: boolean;
   /** Events behind `after` and up to this time may be deleted; null where none is. */
   readonly lostBefore: Date | null;
@@ -75,17 +82,19 @@ export type EventPage = {
  * The events of stores behind a number, oldest first. Of a page that is not full the next cursor is the last
  * number of all stores, so that the cursor of a store without events does not grow old.
  *
- * @param after null begins with the oldest event that is kept
+ * @param afterCursor null begins with the oldest event that is kept
  */
 export async function readEvents(
   { sql }: Db,
   retailerIds: readonly string[],
-  after: string | null,
+  afterCursor: EventsAfter | null,
   limit: number,
 ): Promise<EventPage> {
+  const after = afterCursor?.number ?? null;
+  const lastKnown = afterCursor?.isPlain ? sql`head.plain_number` : sql`head.number`;
   // One snapshot: numbers are committed in their order, so it has every event up to its last number.
   const [row] = await sql`
-    select head.number::text as head, head.number < ${after}::bigint as is_unknown,
+    select head.number::text as head, ${after}::bigint > ${lastKnown} as is_unknown,
       case when head.pruned_number > ${after}::bigint then head.pruned_at end as lost_before,
       (select coalesce(json_agg(json_build_object('cursor', e.number::text, ${eventMembers(sql, sql`e`)})
           order by e.number), '[]')
@@ -103,6 +112,15 @@ export async function readEvents(
     isUnknown: row?.is_unknown ?? false,
     lostBefore: row?.lost_before ?? null,
   };
+}
+
+/** What cursors are encrypted with, and until when they are plain numbers. Neither ever changes. */
+export type CursorKey = { readonly key: Buffer; readonly plainUntil: Date };
+
+export async function readCursorKey({ sql }: Db): Promise<CursorKey> {
+  const [row] = await sql`select cursor_key, plain_until from event_head`;
+  if (!row) throw new Error('event_head has no row');
+  return { key: row.cursor_key, plainUntil: row.plain_until };
 }
 
 /** The last number that an event was given, as text. */

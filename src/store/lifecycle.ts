@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
 import type { Receipt } from '../domain/payout.ts';
-import { MAX_RELEASES_READ, RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
+import { RELEASE_COUNTED_SECONDS, RELEASE_PAUSE_SECONDS, RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
 import { insertPayout, receiptData } from './payout-rows.ts';
@@ -21,6 +21,8 @@ type ActParts = {
 /**
  * Changes an order for the driver who carries it, and records the action under its id, in one statement. A
  * release is recorded without an id too, since releases are counted.
+ *
+ * @throws for a release under an id that the driver used before, {@link isIdUsed}
  */
 function act(
   db: Db,
@@ -37,7 +39,7 @@ function act(
     select ${driverId}::uuid, coalesce(${stamp.actionId}::text, gen_random_uuid()::text), id, ${event.type}, status,
       sequence, ${stamp.capturedAt}::timestamptz
     from changed where ${stamp.actionId}::text is not null or ${event.type}::text = 'released'
-    on conflict do nothing
+    ${event.type === 'released' ? sql`` : sql`on conflict do nothing`}
   )${endsWithPayout ? insertPayout(sql, receipt?.doubts ?? []) : sql``}${text ? insertText(sql, text) : sql``}`;
   const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
   const data = { ...event.data, ...captured };
@@ -110,18 +112,54 @@ const releasing = (sql: Sql, driverId: string, byDriver: boolean) => sql`
   where driver_id = ${driverId} and status = 'driver_assigned'`;
 const expiryOwed = (sql: Sql) => sql`select 'redispatch' as queue, changed.expires_at as run_at`;
 
-/** Releases an order before its pickup. Null if the order is another driver's or not `driver_assigned`. */
-export function releaseOrder(
+/**
+ * Releases an order before its pickup. Null if the order is another driver's or not `driver_assigned`, and
+ * while the driver has to wait, see {@link findReleasePause}.
+ *
+ * @param perHour releases within an hour after which a driver has to wait; 0 for no bound
+ */
+export async function releaseOrder(
   db: Db,
   orderId: string,
   driverId: string,
   reason: ReleaseReason,
   stamp: ActionStamp,
+  perHour = 0,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const event = { type: 'released', data: { driver_id: driverId, reason } };
-  const update = sql`${releasing(sql, driverId, true)} and id = ${orderId}`;
-  return act(db, driverId, update, event, stamp, { jobs: expiryOwed(sql) });
+  const isWithinBudget =
+    perHour === 0 ? sql`true` : sql`(select lock_release_pause(${budgetOf(sql, driverId, perHour)})) = 0`;
+  const update = sql`${releasing(sql, driverId, true)} and id = ${orderId} and ${isWithinBudget}`;
+  const release = (known: ActionStamp) => act(db, driverId, update, event, known, { jobs: expiryOwed(sql) });
+  try {
+    return await release(stamp);
+  } catch (error) {
+    // An id that the driver used for another action does not keep this one from being counted.
+    if (isIdUsed(error)) return release({ ...stamp, actionId: null });
+    throw error;
+  }
+}
+
+const isIdUsed = (error: unknown): boolean =>
+  (error as { constraint_name?: unknown }).constraint_name === 'driver_actions_pkey';
+
+/** The arguments of `release_pause`. */
+const budgetOf = (sql: Sql, driverId: string, perHour: number): Fragment =>
+  sql`${driverId}::uuid, ${perHour}::int, ${RELEASE_PAUSE_SECONDS}::int, ${RELEASE_COUNTED_SECONDS}::int`;
+
+/**
+ * The seconds that a driver has to wait before they may release another order; 0 for none. Each order that
+ * they see names a customer's street, so the orders they release are bounded. The releases themselves are
+ * counted, so that every process agrees and a restart forgets none.
+ *
+ * The pause after `perHour` releases within an hour is an hour from the last one, and twice as long for each
+ * further `perHour` of them within RELEASE_COUNTED_SECONDS.
+ */
+export async function findReleasePause({ sql }: Db, driverId: string, perHour: number): Promise<number> {
+  if (perHour === 0) return 0;
+  const [row] = await sql`select release_pause(${budgetOf(sql, driverId, perHour)}) as seconds`;
+  return row?.seconds ?? 0;
 }
 
 /** The orders that a deactivated driver lost, and those that they still carry. */
@@ -291,13 +329,4 @@ export async function findAction(
   const [row] = await sql`
     select order_id, status, sequence from driver_actions where driver_id = ${driverId} and action_id = ${actionId}`;
   return row ? { orderId: row.order_id, status: row.status, sequence: row.sequence } : null;
-}
-
-/** The seconds since each of a driver's own releases within `seconds`, the last one first. */
-export async function findReleaseAges({ sql }: Db, driverId: string, seconds: number): Promise<number[]> {
-  const rows = await sql`
-    select extract(epoch from now() - received_at)::float8 as age from driver_actions
-    where driver_id = ${driverId} and type = 'released' and received_at > now() - make_interval(secs => ${seconds})
-    order by received_at desc limit ${MAX_RELEASES_READ}`;
-  return rows.map(({ age }) => age);
 }

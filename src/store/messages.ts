@@ -88,9 +88,11 @@ export async function openTexts(
 
 /** Deletes the counts of texts of days that are past by `days` days or more; returns their number. */
 export async function pruneTextCounts({ sql }: Db, days: number, limit: number): Promise<number> {
+  // By ctid as in pruneDriverActions: the counts of a past day are not updated any more.
   const result = await sql`
-    delete from text_counts where (about, day) in (
-      select about, day from text_counts where day <= (now() at time zone 'UTC')::date - ${days}::int limit ${limit})`;
+    delete from text_counts where ctid = any(array(
+      select ctid from text_counts
+      where day <= (now() at time zone 'UTC')::date - ${days}::int order by day limit ${limit}))`;
   return result.count;
 }
 

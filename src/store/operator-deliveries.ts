@@ -14,6 +14,7 @@ import {
   readPage,
   type Step,
 } from './pages.ts';
+import { nextTry } from './parked-parts.ts';
 import { WEBHOOK_QUEUES, webhookOf } from './webhook-parts.ts';
 
 /** What the operator looks for among webhook deliveries. The text is a part of the event or of the result. */
@@ -108,7 +109,7 @@ function matches(sql: Sql, search: DeliverySearch): Fragment {
 async function readDeliveries({ sql }: Db, places: readonly Place[]) {
   const rows = await sql`
     select d.id as delivery_id, ${webhookOf(sql)} as webhook_id, d.retailer_id, d.order_id, d.type, d.sequence, d.status, d.attempts, d.result,
-      d.created_at, d.tried_at, case when d.status = 'pending' then b.run_at end as next_try_at
+      d.created_at, d.tried_at, case when d.status = 'pending' then ${nextTry(sql)} end as next_try_at
     from webhook_deliveries d left join outbox b on b.id = d.outbox_id
     where d.id = any(${places.map(({ id }) => id)}::uuid[])`;
   return inOrder(places, printable(rows), 'delivery_id');

@@ -1,5 +1,5 @@
 import type { Fragment, Row, Sql } from 'postgres';
-import { FIRST_ID, isId } from '../domain/ids.ts';
+import { FIRST_ID, firstIdAt, isId } from '../domain/ids.ts';
 import { ACTIVE_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
@@ -166,15 +166,9 @@ const DAY_MS = 86_400_000;
 /** The ids that wanted orders can have: the one that is looked for, or those of the wanted time. */
 function idsWithin(sql: Sql, { since, until, text }: OrderSearch): Fragment {
   if (text !== null && isId(text)) return sql`o.id = ${text}`;
-  const first = since ? sql`o.id >= ${idAt(since.getTime() - LIST_CLOCK_DAYS * DAY_MS)}::uuid` : sql`true`;
-  const last = until ? sql`o.id < ${idAt(until.getTime() + LIST_CLOCK_DAYS * DAY_MS)}::uuid` : sql`true`;
+  const first = since ? sql`o.id >= ${firstIdAt(since.getTime() - LIST_CLOCK_DAYS * DAY_MS)}::uuid` : sql`true`;
+  const last = until ? sql`o.id < ${firstIdAt(until.getTime() + LIST_CLOCK_DAYS * DAY_MS)}::uuid` : sql`true`;
   return sql`${first} and ${last}`;
-}
-
-/** The smallest id of a millisecond: a UUID version 7 begins with 48 bits of its time. */
-function idAt(ms: number): string {
-  const hex = Math.max(0, ms).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }
 
 /** Whether the order `o` is wanted. */

@@ -1,7 +1,14 @@
 import type { Fragment, Sql } from 'postgres';
-import { DEFAULT_UNPAID_ORDERS_ALLOWED, REFUND_MISSING_SECONDS } from '../limits.ts';
+import { firstIdAt } from '../domain/ids.ts';
+import {
+  DEFAULT_UNPAID_ORDERS_ALLOWED,
+  DUE_TOLERANCE_MS,
+  LIST_CLOCK_DAYS,
+  REFUND_MISSING_SECONDS,
+  STATS_MS,
+} from '../limits.ts';
 import type { Db } from './db.ts';
-import { isDue, isNotYet, whyWaiting } from './order-times.ts';
+import { isNotYet, whyWaiting } from './order-times.ts';
 import type { Printable } from './pages.ts';
 import { meantDriver } from './plan-readings.ts';
 
@@ -15,7 +22,7 @@ export async function showRetailer(
     select r.id as retailer_id, r.name, r.status, r.address, r.lat, r.lng, r.stripe_customer_id,
       r.stripe_payment_method_id, r.orders_per_second, r.text_kinds, r.organization_id, r.external_id, r.created_at,
       ${holdOfStore(sql, unpaidAllowed)} as held_because,
-      r.unpaid_orders, r.payment_failed_at,
+      unpaid_orders_of(r.id) as unpaid_orders, r.payment_failed_at,
       (select count(*)::int from orders o where o.retailer_id = r.id and ${chargeFailed(sql)}) as failed_charges,
       (select count(*)::int from orders o
        where o.retailer_id = r.id and o.status = 'pending_dispatch') as waiting_orders,
@@ -94,35 +101,58 @@ const holdOfStore = (sql: Sql, unpaidAllowed: number): Fragment => sql`
   case when r.status <> 'active' then 'store_suspended'
     when unpaid_credit(r.id, ${unpaidAllowed}::int) <= 0 then 'payment_required' end`;
 
+/** What the operator watches: each of them needs a person. */
+export type Watched = {
+  /**
+   * Orders that are still paid REFUND_MISSING_SECONDS after they ended undelivered: Stripe refused the refund,
+   * or its job is stuck.
+   */
+  readonly refundsMissing: number;
+  /** Orders whose charge failed and is still owed. */
+  readonly failedCharges: number;
+  /** Webhooks that were disabled, but for those whose owner did it. */
+  readonly webhooksDisabled: number;
+};
+
+/** Reads what is open alone, so its cost does not grow with the orders that have ended. */
+export async function readWatched({ sql }: Db): Promise<Watched> {
+  const [row] = await sql`select * from count_watched(${REFUND_MISSING_SECONDS}::int)`;
+  return {
+    refundsMissing: row?.refunds_missing ?? 0,
+    failedCharges: row?.failed_charges ?? 0,
+    webhooksDisabled: row?.webhooks_disabled ?? 0,
+  };
+}
+
 /**
- * Figures for the operator: orders by status; payments, texts and webhook deliveries of the last day; drivers
- * and webhooks; payouts by status. `failed_charges` counts the orders whose charge failed and is still owed,
- * `held_stores` the stores whose waiting orders get no driver. `refunds_missing` counts the orders that are
- * still paid REFUND_MISSING_SECONDS after they ended undelivered: Stripe refused the refund, or its job is
- * stuck.
+ * Figures for the operator. What is open is counted whole: orders under way by status, payouts that are held or
+ * owed, held stores, and what {@link readWatched} has. Of what has ended only the orders made within a day are
+ * counted, with their payments, texts and payouts, and the webhook deliveries of a day, so that the
+ * cost does not grow with all that was ever delivered.
  */
 export async function readStats(
   { sql }: Db,
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Printable> {
   const [row] = await sql`
+    with open_orders as materialized (
+      select * from count_open_orders(${DUE_TOLERANCE_MS / 1_000}::float8)
+    ), last_day as materialized (
+      select o.id, o.status, o.payment_status, o.sms_status from orders o
+      where o.id >= ${firstIdAt(Date.now() - STATS_MS - LIST_CLOCK_DAYS * 86_400_000)} and o.status <> 'void'
+        and o.created_at > now() - make_interval(secs => ${STATS_MS / 1_000})
+    )
     select
-      (select coalesce(jsonb_object_agg(status, n), '{}') from
-        (select status, count(*) n from orders where status <> 'void' group by status) s) as orders,
-      (select coalesce(jsonb_object_agg(payment_status, n), '{}') from
-        (select payment_status, count(*) n from orders
-         where status <> 'void' and created_at > now() - interval '1 day' group by 1) s) as payments_last_day,
-      (select coalesce(jsonb_object_agg(sms_status, n), '{}') from
-        (select sms_status, count(*) n from orders
-         where status <> 'void' and created_at > now() - interval '1 day' group by 1) s) as texts_last_day,
-      (select count(*)::int from orders
-       where status in ('cancelled', 'expired') and payment_status = 'paid'
-         and ended_at < now() - make_interval(secs => ${REFUND_MISSING_SECONDS})) as refunds_missing,
-      (select coalesce(jsonb_object_agg(status, jsonb_build_object('count', n, 'cents', cents)), '{}') from
-        (select status, count(*) n, sum(amount_cents) cents from payouts group by status) s) as payouts,
+      (select coalesce(jsonb_object_agg(status, orders), '{}') from open_orders) as orders_under_way,
+      ${countBy(sql, sql`status`)} as orders_last_day,
+      ${countBy(sql, sql`payment_status`)} as payments_last_day,
+      ${countBy(sql, sql`sms_status`)} as texts_last_day,
+      w.refunds_missing,
+      ${sumPayouts(sql, sql`payouts p where p.status in ('held', 'owed')`)} as payouts,
+      ${sumPayouts(sql, sql`last_day join payouts p on p.order_id = last_day.id`)} as payouts_last_day,
       (select coalesce(jsonb_object_agg(status, n), '{}') from
         (select status, count(*) n from disputes group by status) s) as disputes,
-      (select count(*)::int from orders o where ${chargeFailed(sql)}) as failed_charges,
+      w.failed_charges,
       (select coalesce(jsonb_object_agg(why, n), '{}') from
         (select ${holdOfStore(sql, unpaidAllowed)} as why, count(*) n from retailers r
          where r.status <> 'active' or r.payment_failed_at is not null group by 1) h
@@ -138,8 +168,19 @@ export async function readStats(
       (select coalesce(jsonb_object_agg(status, n), '{}') from
         (select status, count(*) n from webhook_deliveries
          where created_at > now() - interval '1 day' group by 1) s) as webhook_deliveries_last_day,
-      (select count(*)::int from orders o where ${isNotYet(sql, sql`o`)}) as orders_not_yet,
-      (select coalesce(extract(epoch from now() - min(coalesce(dispatch_from, created_at))), 0)::int from orders o
-       where status = 'pending_dispatch' and ${isDue(sql, sql`o`)}) as oldest_waiting_seconds`;
+      (select coalesce(sum(not_yet), 0)::int from open_orders) as orders_not_yet,
+      (select coalesce(extract(epoch from now() - min(oldest_since)), 0)::int from open_orders)
+        as oldest_waiting_seconds
+    from count_watched(${REFUND_MISSING_SECONDS}::int) w`;
   return { ...row };
 }
+
+/** How many orders of the last day have each value of a column. */
+const countBy = (sql: Sql, column: Fragment): Fragment => sql`
+  (select coalesce(jsonb_object_agg(value, n), '{}')
+   from (select ${column} as value, count(*) as n from last_day group by 1) counted)`;
+
+/** The payouts `p` by status, with their sums. */
+const sumPayouts = (sql: Sql, from: Fragment): Fragment => sql`
+  (select coalesce(jsonb_object_agg(status, jsonb_build_object('count', n, 'cents', cents)), '{}')
+   from (select p.status, count(*) as n, sum(p.amount_cents) as cents from ${from} group by 1) summed)`;

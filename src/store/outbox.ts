@@ -25,15 +25,17 @@ export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Pro
 
 /**
  * Ends the leases of owed rows, so that the sweeper relays them again. Rows whose lease ends first come
- * first.
+ * first. Each row is locked as it is picked: one that was finished meanwhile is replaced by the next one, and
+ * does not make a part look like the last. No queue had what is parked.
  *
  * @returns the number of rows; fewer than `limit` if none is left
  */
 export async function endLeases({ sql }: Db, limit: number): Promise<number> {
   const result = await sql`
     update outbox set lease_until = now()
-    where done_at is null and lease_until > now() and id = any(array(
-      select id from outbox where done_at is null and lease_until > now() order by lease_until limit ${limit}))`;
+    where id = any(array(
+      select id from outbox where done_at is null and parked_for is null and lease_until > now()
+      order by lease_until limit ${limit} for update))`;
   return result.count;
 }
 
@@ -106,17 +108,15 @@ export type Backlog = {
   readonly failed: number;
 };
 
-/** The owed and failed jobs of each queue, read from Postgres alone, so also while the queues are away. */
+/**
+ * The owed and failed jobs of each queue, read from Postgres alone, so also while the queues are away. Reads
+ * the rows that are due or were given up, and none that are done or due much later.
+ */
 export async function readBacklog({ sql }: Db): Promise<Backlog[]> {
   const rows = await sql`
-    with owed as (
-      select queue, count(*)::int as owed, extract(epoch from now() - min(run_at))::float8 as oldest
-      from outbox where done_at is null and run_at <= now() group by queue
-    ), given_up as (
-      select queue, count(*)::int as failed from outbox where failure_code is not null group by queue
-    )
-    select queue, coalesce(owed, 0) as owed, coalesce(oldest, 0) as oldest, coalesce(failed, 0) as failed
-    from unnest(${[...QUEUES]}::text[]) as q(queue) left join owed using (queue) left join given_up using (queue)
+    select queue, coalesce(owed, 0) as owed, coalesce(failed, 0) as failed,
+      coalesce(extract(epoch from now() - oldest_run_at), 0)::float8 as oldest
+    from unnest(${[...QUEUES]}::text[]) as q(queue) left join count_jobs(${OUTBOX_LEASE_SECONDS}::int) using (queue)
     order by queue`;
   return rows.map(({ queue, owed, oldest, failed }) => ({ queue, owed, oldestSeconds: Math.max(0, oldest), failed }));
 }

@@ -164,7 +164,8 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
 /**
  * Records a declined attempt in the same way. Null if its result was recorded before. A decline that is not
  * final leaves the order `processing` and its outbox row owed. A final one counts as an unpaid order of its
- * store, which is unproven from then on, with all its orders whose charge has no result yet.
+ * store, which is unproven from then on, with all its orders whose charge has no result yet; that of an order
+ * which was cancelled or has expired counts as nothing, since it is owed no more.
  */
 export function recordDeclined(
   db: Db,

@@ -18,9 +18,10 @@ export const insertPayout = (sql: Sql, doubts: readonly Doubt[]): Fragment => sq
   )`;
 
 /** The receipt in the form of the event's column. */
-export const receiptData = ({ distanceMeters, positionAt, stampIsPlausible, doubts }: Receipt) => ({
+export const receiptData = ({ distanceMeters, positionAt, stampIsPlausible, doubts, pickedUpAt }: Receipt) => ({
   distance_meters: distanceMeters,
   position_at: positionAt?.toISOString() ?? null,
   ...(stampIsPlausible ? {} : { captured_at_implausible: true }),
   ...(doubts.length > 0 ? { doubts } : {}),
+  ...(pickedUpAt ? { picked_up_at: { lat: pickedUpAt.lat, lng: pickedUpAt.lng } } : {}),
 });

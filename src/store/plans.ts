@@ -11,17 +11,27 @@ export const holdsLease = (sql: Sql, { region, epoch }: Lease): Fragment => sql`
 
 /**
  * Takes the right to plan a region, or renews it. A row instead of a lock of the session, which a pooler drops
- * and a cut network keeps.
+ * and a cut network keeps. The epoch stays only where the holder still plans by it: one who gave up meanwhile
+ * begins anew, and has to forget what they noted down before.
  *
  * @param ttlMs for how long it holds
+ * @param heldEpoch the epoch by which the process plans; null for one that does not
  * @returns null while another process has it
  */
-export async function takeLease({ sql, processId }: Db, region: string, ttlMs: number): Promise<Lease | null> {
+export async function takeLease(
+  { sql, processId }: Db,
+  region: string,
+  ttlMs: number,
+  heldEpoch: number | null = null,
+): Promise<Lease | null> {
+  // Where the row was deleted the epochs go on behind those of the plans that are left.
   const [row] = await sql`
     insert into planner_leases as l (region, holder, epoch, expires_at)
-    values (${region}, ${processId}, 1, now() + make_interval(secs => ${ttlMs / 1000}))
+    values (${region}, ${processId}, case when exists (select from planner_leases k where k.region = ${region}) then 1
+        else 1 + coalesce((select max(epoch) from plans), 0) end, now() + make_interval(secs => ${ttlMs / 1000}))
     on conflict (region) do update set holder = excluded.holder, expires_at = excluded.expires_at,
-      epoch = case when l.holder = excluded.holder and l.expires_at > now() then l.epoch else l.epoch + 1 end
+      epoch = l.epoch + case
+        when l.holder = excluded.holder and l.expires_at > now() and l.epoch = ${heldEpoch}::int then 0 else 1 end
       where l.holder = excluded.holder or l.expires_at <= now()
     returning epoch`;
   return row ? { region, epoch: row.epoch } : null;
@@ -84,7 +94,7 @@ export async function writePlans(
     ), forgotten as (
       delete from plans p using held
       where p.order_id = ${gone}
-        or (${isWhole} and p.epoch < ${lease.epoch} and not p.order_id in (select order_id from planned))
+        or (${isWhole} and p.epoch <> ${lease.epoch} and not p.order_id in (select order_id from planned))
       returning p.order_id
     ), written as (
       insert into plans as p (order_id, driver_id, pickup_at, door_at, said_at, epoch)

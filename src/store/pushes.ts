@@ -18,15 +18,8 @@ export async function keepPushKeys({ sql }: Db, made: PushKeys): Promise<PushKey
  */
 export async function addPushSubscription({ sql }: Db, driverId: string, phone: PushSubscription): Promise<void> {
   await sql`
-    with added as (
-      insert into push_subscriptions (endpoint, driver_id, p256dh, auth)
-      values (${phone.endpoint}, ${driverId}, ${phone.p256dh}, ${phone.auth})
-      on conflict (endpoint) do update
-      set driver_id = excluded.driver_id, p256dh = excluded.p256dh, auth = excluded.auth, created_at = now()
-    )
-    delete from push_subscriptions where endpoint in (
-      select endpoint from push_subscriptions where driver_id = ${driverId} and endpoint <> ${phone.endpoint}
-      order by created_at desc offset ${MAX_PUSH_SUBSCRIPTIONS - 1})`;
+    select add_push_subscription(${phone.endpoint}, ${driverId}, ${phone.p256dh}, ${phone.auth},
+      ${MAX_PUSH_SUBSCRIPTIONS}::int)`;
 }
 
 /** Rings a driver no more on this phone; on none where `endpoint` is null. */

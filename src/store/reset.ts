@@ -8,6 +8,7 @@ const TABLES = [
   'unheard_requests',
   'orders',
   'unproven_orders',
+  'unpaid_charges',
   'customers',
   'dropoff_addresses',
   'order_events',

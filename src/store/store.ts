@@ -50,6 +50,7 @@ import * as waiting from './waiting.ts';
 import * as webhookDeliveries from './webhook-deliveries.ts';
 import * as webhookEndpoints from './webhook-endpoints.ts';
 import * as webhookHistory from './webhook-history.ts';
+import * as webhookParked from './webhook-parked.ts';
 import * as webhooks from './webhooks.ts';
 
 type Statement = (db: Db, ...args: never[]) => unknown;
@@ -120,6 +121,7 @@ export interface Store
     Bound<typeof webhookDeliveries>,
     Bound<typeof webhookEndpoints>,
     Bound<typeof webhookHistory>,
+    Bound<typeof webhookParked>,
     Bound<typeof webhooks> {}
 
 const FAMILIES = [
@@ -174,6 +176,7 @@ const FAMILIES = [
   webhookDeliveries,
   webhookEndpoints,
   webhookHistory,
+  webhookParked,
   webhooks,
 ];
 

@@ -1,3 +1,4 @@
+import { areNeighbours } from '../domain/address.ts';
 import type { Trip } from '../domain/payout.ts';
 import type { Point } from '../geo/point.ts';
 import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../limits.ts';
@@ -15,10 +16,12 @@ const PICKUP_ACCURACY_METERS: Readonly<Record<string, number>> = {
 /** The trip of an order, and the position of a driver; null for an unknown order. */
 export async function findTrip({ sql }: Db, orderId: string, driverId: string): Promise<TripRow | null> {
   const [row] = await sql`
-    select o.assigned_at, o.pickup_lat, o.pickup_lng, o.pickup_point_source, a.lat, a.lng, a.accuracy_meters,
+    select o.assigned_at, o.pickup_address, a.line1, a.zip, o.pickup_lat, o.pickup_lng, o.pickup_point_source, a.lat, a.lng, a.accuracy_meters,
       p.lat as driver_lat, p.lng as driver_lng, p.captured_at,
       (select (e.data->>'distance_meters')::float8 from order_events e
-       where e.order_id = o.id and e.type = 'driver_assigned' order by e.sequence desc limit 1) as approach
+       where e.order_id = o.id and e.type = 'driver_assigned' order by e.sequence desc limit 1) as approach,
+      (select e.receipt->'picked_up_at' from order_events e
+       where e.order_id = o.id and e.type = 'picked_up' order by e.sequence desc limit 1) as picked_up_at
     from orders o
     left join dropoff_addresses a on a.id = o.dropoff_address_id
     left join driver_positions p on p.driver_id = ${driverId}
@@ -34,6 +37,8 @@ export async function findTrip({ sql }: Db, orderId: string, driverId: string): 
         accuracyMeters: PICKUP_ACCURACY_METERS[row.pickup_point_source] ?? ZIP_ACCURACY_METERS,
       },
       dropoff: lat === null ? null : { point: { lat, lng }, accuracyMeters: row.accuracy_meters },
+      pickedUpAt: row.picked_up_at,
+      areNeighbours: row.line1 !== null && areNeighbours(row.pickup_address, { line1: row.line1, zip: row.zip }),
     },
     position: row.captured_at && { lat: row.driver_lat, lng: row.driver_lng, atMs: row.captured_at.getTime() },
   };

@@ -3,9 +3,11 @@ import { MAX_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import type { Db } from './db.ts';
 
 /*
- * A store is unproven from a charge that failed for good until one of its orders is paid. Then its row counts
- * the unpaid ones, `unproven_orders` lists those whose charge has no result yet, and it may have so many of
- * both as UNPAID_ORDERS_ALLOWED says. No statement writes anything of this for another store.
+ * A store is unproven from a charge that failed for good until one of its orders is paid. Then triggers list
+ * the unpaid ones that it still owes in `unpaid_charges`, `unproven_orders` lists those whose charge has no
+ * result yet, and it may have so many of both as UNPAID_ORDERS_ALLOWED says. An order that was cancelled or has
+ * expired owes nothing, whether its charge failed before or after. No statement writes anything of this for
+ * another store. `retailers.unpaid_orders` is a figure of the build before, written on for it.
  */
 
 /**
@@ -29,20 +31,26 @@ export const lockStore = (sql: Sql): Fragment => sql`, store as materialized (
     where id in (select retailer_id from locked) for no key update
   )`;
 
-/** Counts the order in `changed` as unpaid. Its store's charges under way are found by their owed jobs. */
+/**
+ * Makes the store of the order in `changed` unproven, if the order is still owed. The store's charges under way
+ * are found by their owed jobs.
+ */
 export const countUnpaid = (db: Db): Fragment => {
   const { sql } = db;
-  return sql`, unpaid as (
+  return sql`, owing as (
+      select id, retailer_id from changed where status not in ('cancelled', 'expired')
+    ), unpaid as (
       update retailers r set unpaid_orders = r.unpaid_orders + 1, payment_failed_at = now()
-      from changed where r.id = changed.retailer_id
+      from owing where r.id = owing.retailer_id
       returning ${retailerNotice(db, sql`r.id`)}
     ), decided as (
       delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
+      returning ${retailerNotice(db, sql`u.retailer_id`)}
     ), under_way as (
       insert into unproven_orders (retailer_id, order_id)
       select b.retailer_id, b.order_id from outbox b join store on store.id = b.retailer_id and store.was_proven
       where b.queue = 'charge' and b.done_at is null and b.order_id not in (select id from changed)
-        and exists (select from changed)
+        and exists (select from owing)
       limit ${MAX_UNPAID_ORDERS_ALLOWED}
       on conflict do nothing
     )`;

@@ -4,10 +4,10 @@ import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { CATCH_UP_DRIVERS } from '../limits.ts';
+import { CATCH_UP_DRIVERS, DUE_TOLERANCE_MS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
-import { isDue, isNotYet, scheduleColumns } from './order-times.ts';
+import { isNotYet, scheduleColumns } from './order-times.ts';
 
 /** An order that waits for a driver, as the matcher needs it. */
 export type WaitingRow = {
@@ -140,7 +140,7 @@ export async function findOverdue({ sql }: Db, limit: number): Promise<string[]>
 /** Time for which the oldest unassigned order has waited for a driver, in seconds; 0 if there is none. */
 export async function readOldestWaiting({ sql }: Db): Promise<number> {
   const [row] = await sql`
-    select coalesce(extract(epoch from now() - min(coalesce(dispatch_from, created_at))), 0)::float8 as seconds
-    from orders o where status = 'pending_dispatch' and ${isDue(sql, sql`o`)}`;
+    select extract(epoch from now() - oldest_since)::float8 as seconds
+    from count_open_orders(${DUE_TOLERANCE_MS / 1_000}::float8) where status = 'pending_dispatch'`;
   return Math.max(0, row?.seconds ?? 0);
 }

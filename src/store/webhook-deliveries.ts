@@ -8,6 +8,7 @@ import {
 import type { Db } from './db.ts';
 import { jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
+import { releaseNext } from './parked-parts.ts';
 import { webhookOf } from './webhook-parts.ts';
 
 /** A delivery that is to be made. */
@@ -22,6 +23,8 @@ export type OwedDelivery = {
   readonly dueInSeconds: number;
   /** Seconds since its first attempt was due. */
   readonly ageSeconds: number;
+  /** Whether it was parked for WEBHOOK_PARKED_SECONDS, and nothing released it. */
+  readonly isLeftOver: boolean;
   /** Null if its webhook was removed, or is disabled. */
   readonly endpoint: DeliveryEndpoint | null;
 };
@@ -43,6 +46,7 @@ export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedD
   const [row] = await sql`
     select d.id, d.payload::text as payload, d.attempts, b.relays, w.id as webhook_id,
       coalesce(w.retailer_id, w.organization_id) as owner_id, w.url, w.secret,
+      b.parked_for is not null and b.run_at <= now() as is_left_over,
       case when w.old_secret_until > now() then w.old_secret end as old_secret,
       greatest(0, extract(epoch from b.run_at - now()))::float8 as due_in,
       extract(epoch from now() - d.started_at)::float8 as age,
@@ -59,6 +63,7 @@ export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedD
     relays: row.relays,
     dueInSeconds: row.due_in,
     ageSeconds: row.age,
+    isLeftOver: row.is_left_over,
     endpoint:
       row.webhook_id === null
         ? null
@@ -73,17 +78,30 @@ export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedD
   };
 }
 
-/** Records a delivery that was accepted, and that its endpoint does not fail any more. */
-export async function recordDelivered({ sql }: Db, delivery: OwedDelivery, result: string): Promise<void> {
-  await sql`
+/**
+ * Records a delivery that was accepted, and that its endpoint does not fail any more.
+ *
+ * @param releases how many of the deliveries that are parked behind it may follow
+ * @returns the jobs of those
+ */
+export async function recordDelivered(
+  { sql }: Db,
+  delivery: OwedDelivery,
+  result: string,
+  releases = 0,
+): Promise<OutboxRow[]> {
+  const [row] = await sql`
     with job as (
       update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null
     ), recovered as (
       update webhooks w set failing_since = null, retry_at = null
       where ${isEndpoint(sql, delivery)} and failing_since is not null
-    )
-    update webhook_deliveries set status = 'delivered', attempts = attempts + 1, result = ${result}, tried_at = now()
-    where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'`;
+    ), delivered as (
+      update webhook_deliveries set status = 'delivered', attempts = attempts + 1, result = ${result}, tried_at = now()
+      where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'
+    ), jobs as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases)})
+    select ${jobsAsJson(sql)} as outbox`;
+  return parseOutboxRows(row?.outbox ?? []);
 }
 
 export type FailedAttempt = {
@@ -95,6 +113,8 @@ export type FailedAttempt = {
    * would fail for any delivery. `gone`: it wants no more deliveries.
    */
   readonly receiver: 'refuses' | 'failing' | 'gone';
+  /** How many of the deliveries that are parked behind a receiver that works may follow. */
+  readonly releases?: number;
 };
 
 /**
@@ -103,12 +123,13 @@ export type FailedAttempt = {
  * is disabled. Of two runs that attempt the same delivery at once the second one records nothing, so that one
  * job follows.
  *
- * @returns the job to relay again, if any, and whether this failure disabled the endpoint
+ * @returns the job to relay again, if any, with the jobs of what is released, and whether this failure disabled
+ *   the endpoint
  */
 export async function recordFailedAttempt(
   { sql }: Db,
   delivery: OwedDelivery,
-  { result, retryInSeconds, receiver }: FailedAttempt,
+  { result, retryInSeconds, receiver, releases = 0 }: FailedAttempt,
 ): Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }> {
   const gone = receiver === 'gone';
   const [row] = await sql`
@@ -129,9 +150,12 @@ export async function recordFailedAttempt(
       where ${isEndpoint(sql, delivery)} and disabled_at is null and ${receiver !== 'refuses'}
         and exists (select from tried)
       returning disabled_at
-    ), jobs as (${postpone(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
+    ), again as (${postpone(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
       and exists (select from tried)
       returning id, queue, order_id, retailer_id, run_at, relays
+    ), released as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases)}
+    ), jobs as (
+      select * from again union all select * from released
     ), given_up as (
       update outbox set done_at = now(), failure_code = ${result}
       where id = ${delivery.outboxId} and done_at is null and ${retryInSeconds === null}
@@ -149,14 +173,6 @@ export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, w
     )
     update webhook_deliveries set status = 'failed', result = coalesce(result, ${why})
     where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'`;
-}
-
-/** Postpones a delivery without counting an attempt; returns its job, or none if another run was first. */
-export async function postponeDelivery({ sql }: Db, delivery: OwedDelivery, seconds: number): Promise<OutboxRow[]> {
-  const [row] = await sql`
-    with jobs as (${postpone(sql, delivery, seconds)} returning id, queue, order_id, retailer_id, run_at, relays)
-    select ${jobsAsJson(sql)} as outbox`;
-  return parseOutboxRows(row?.outbox ?? []);
 }
 
 /** Whether the webhook `w` is still the one to which the delivery was sent. */

@@ -1,37 +1,17 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { BODY_BLOCK_BYTES } from '../limits.ts';
 import type { HttpLimits } from './http-limits.ts';
-
-/** Bounds the bytes of request bodies that the process holds at once. */
-export class BodyBudget {
-  readonly #limit: number;
-  #held = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** Holds `bytes` more until they are given back; false where they do not fit. */
-  take(bytes: number): boolean {
-    if (this.#held + bytes > this.#limit) return false;
-    this.#held += bytes;
-    return true;
-  }
-
-  giveBack(bytes: number): void {
-    this.#held -= bytes;
-  }
-
-  get held(): number {
-    return this.#held;
-  }
-}
-
-/** Two, because slow senders of large bodies would leave no room for small ones. */
-export type BodyBudgets = { readonly small: BodyBudget; readonly large: BodyBudget };
+import type { SharedPool } from './shares.ts';
 
 /**
- * How a body ended: `no_room` where the process holds too many bytes already, `gone` where the client left.
+ * The bytes of bodies that the process holds at once: two pools, because slow senders of large bodies would
+ * leave no room for small ones.
+ */
+export type BodyBudgets = { readonly small: SharedPool; readonly large: SharedPool };
+
+/**
+ * How a body ended: `no_room` where the process or its sender holds too many bytes already, `gone` where the
+ * client left.
  */
 export type BodyOutcome =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
@@ -43,9 +23,9 @@ export type BodyOutcome =
  */
 export class BodyReader {
   readonly outcome: Promise<BodyOutcome>;
+  readonly maxBytes: number;
   readonly #response: HttpResponse;
-  readonly #budget: BodyBudget;
-  readonly #maxBytes: number;
+  readonly #budget: SharedPool;
   readonly #maxUnauthenticatedBytes: number;
   readonly #blocks: Buffer[] = [];
   /** Bytes of the last block that hold nothing yet. */
@@ -53,7 +33,8 @@ export class BodyReader {
   #resolve: (outcome: BodyOutcome) => void = () => {};
   #kept = 0;
   #isOver = false;
-  #admitted = false;
+  /** Whose share of the budget the bytes are; null until they are let in. */
+  #caller: string | null = null;
   #paused = false;
   #received = 0;
 
@@ -68,10 +49,10 @@ export class BodyReader {
     return new BodyReader(response, budgets[budget ?? bySize], maxBytes, unauthenticated);
   }
 
-  private constructor(response: HttpResponse, budget: BodyBudget, maxBytes: number, maxUnauthenticatedBytes: number) {
+  private constructor(response: HttpResponse, budget: SharedPool, maxBytes: number, maxUnauthenticatedBytes: number) {
     this.#response = response;
     this.#budget = budget;
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
     this.#maxUnauthenticatedBytes = maxUnauthenticatedBytes;
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve;
@@ -84,10 +65,20 @@ export class BodyReader {
     return this.#received;
   }
 
-  /** Keeps up to `maxBytes` from now on: the sender is authenticated. Not to be called after the response. */
-  admit(): void {
-    this.#admitted = true;
+  /** Whether some of it is still to come. */
+  get isWaiting(): boolean {
+    return !this.#isOver;
+  }
+
+  /**
+   * Keeps up to `maxBytes` from now on, in the share of this caller, who is authenticated; false where it has
+   * no room for what has arrived. Not to be called after the response.
+   */
+  admit(caller: string): boolean {
+    if (!this.#budget.claim(caller, this.#kept)) return false;
+    this.#caller = caller;
     this.resume();
+    return true;
   }
 
   /** Resumes a paused upload, also before a reply, since the connection would stay paused for good. */
@@ -107,7 +98,7 @@ export class BodyReader {
     this.abandon();
     this.#blocks.length = 0;
     this.#free = 0;
-    this.#budget.giveBack(this.#kept);
+    this.#budget.giveBack(this.#caller, this.#kept);
     this.#kept = 0;
   }
 
@@ -115,8 +106,8 @@ export class BodyReader {
   #take(chunk: ArrayBuffer, isLast: boolean): void {
     this.#received += chunk.byteLength;
     if (this.#isOver) return;
-    if (this.#received > this.#maxBytes) this.#refuse('too_large');
-    else if (!this.#budget.take(chunk.byteLength)) this.#refuse('no_room');
+    if (this.#received > this.maxBytes) this.#refuse('too_large');
+    else if (!this.#budget.take(this.#caller, chunk.byteLength)) this.#refuse('no_room');
     else this.#keep(chunk, isLast);
   }
 
@@ -124,7 +115,7 @@ export class BodyReader {
     this.#kept += chunk.byteLength;
     this.#append(new Uint8Array(chunk));
     if (isLast) this.#finish({ kind: 'complete', bytes: this.#join() });
-    else if (!this.#admitted && !this.#paused && this.#received > this.#maxUnauthenticatedBytes) {
+    else if (this.#caller === null && !this.#paused && this.#received > this.#maxUnauthenticatedBytes) {
       this.#paused = true;
       this.#response.pause();
     }

@@ -2,8 +2,10 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { ServiceError } from '../domain/errors.ts';
 import type { Logger } from '../telemetry.ts';
 import { type BodyBudgets, BodyReader } from './body.ts';
-import { checkBodyHead, tooLarge } from './body-head.ts';
+import { checkBodyHead } from './body-head.ts';
+import { callerOf } from './caller.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { receiveBody } from './receive-body.ts';
 import { logRefusal } from './refusal-log.ts';
 import { errorReply } from './reply.ts';
 import { canKeepConnection, type ReadHead } from './request.ts';
@@ -11,6 +13,7 @@ import type { NoteRequest } from './request-log.ts';
 import type { RequestsInFlight } from './requests-in-flight.ts';
 import { type ReplySettings, Responder } from './responder.ts';
 import type { Reply, Route } from './route.ts';
+import type { SharedPool } from './shares.ts';
 import { AbortNotice } from './signal.ts';
 
 /** What the exchanges of one server share. */
@@ -22,6 +25,8 @@ export type ExchangeSettings = ReplySettings & {
   readonly limits: HttpLimits;
   readonly requests: RequestsInFlight;
   readonly budgets: BodyBudgets;
+  /** Requests whose body is still to come, by caller. */
+  readonly waiting: SharedPool;
   /** Called for every reply and for every client that left (status 0), for metrics. */
   readonly observe: (pattern: string, method: string, status: number, durationMs: number) => void;
   readonly noteRequest: NoteRequest;
@@ -29,11 +34,15 @@ export type ExchangeSettings = ReplySettings & {
 
 /** The methods that metrics are labelled with; a client can send any word as its method. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
+/** Methods that change nothing. */
+const READING = new Set(['GET', 'HEAD']);
 const NO_BODY = Buffer.alloc(0);
 
 /**
  * One request and its reply. Every route has the same order of checks: 401, 415, 413, 503 where too many
- * requests are at work, the route's own of the head, 408 while the body arrives, and then the route's own.
+ * requests are at work, the route's own of the head, 503 where too many bodies of the caller are on their way,
+ * 408 while the body arrives, 503 as before, and then the route's own. Its work begins with the whole body, so
+ * that slow senders hold up nobody's.
  */
 export class Exchange {
   readonly #settings: ExchangeSettings;
@@ -91,35 +100,30 @@ export class Exchange {
     this.#authenticated = true;
     this.#principal = principal;
     checkBodyHead(this.#route.body, this.#request);
+    this.#checkRoom();
+    const whenOver = (listener: () => void) => void this.#whenOver.push(listener);
+    const answer = await this.#route.admit?.({ head: this.#request.head, principal, whenOver });
+    if (answer || this.#responder.over) return answer ?? null;
+    const body = await this.#receiveBody(principal);
+    if (!body || this.#responder.over) return null;
+    this.#checkRoom();
     const { requests } = this.#settings;
-    if (!requests.begin())
-      throw new ServiceError('unavailable', 'Too many requests are at work. Try again in a moment.');
+    requests.begin();
     try {
-      const whenOver = (listener: () => void) => void this.#whenOver.push(listener);
-      const answer = await this.#route.admit?.({ head: this.#request.head, principal, whenOver });
-      if (answer || this.#responder.over) return answer ?? null;
-      const body = await this.#receiveBody();
-      if (!body || this.#responder.over) return null;
       return await this.#handle(principal, body);
     } finally {
       requests.end();
     }
   }
 
-  async #receiveBody(): Promise<Buffer | null> {
+  #receiveBody(principal: unknown): Promise<Buffer | null> | Buffer {
     if (!this.#body) return NO_BODY;
-    this.#body.admit();
-    const outcome = await this.#body.outcome;
-    switch (outcome.kind) {
-      case 'complete':
-        return outcome.bytes;
-      case 'too_large':
-        throw tooLarge(this.#route.body?.maxBytes ?? 0);
-      case 'no_room':
-        throw new ServiceError('unavailable', 'Too many uploads are at work. Try again in a moment.');
-      case 'gone':
-        return null;
-    }
+    return receiveBody(this.#body, callerOf(principal, this.#request.head), this.#settings.waiting);
+  }
+
+  #checkRoom(): void {
+    if (this.#settings.requests.hasRoom || this.#route.isHealthCheck) return;
+    throw new ServiceError('unavailable', 'Too many requests are at work. Try again in a moment.');
   }
 
   #handle(principal: unknown, body: Buffer): Promise<Reply> | Reply {
@@ -168,6 +172,11 @@ export class Exchange {
   }
 
   async #answer(reply: Reply): Promise<void> {
+    if (this.#responder.over) return;
+    // What was changed is told in any case.
+    if (READING.has(this.#request.head.method) && !(await this.#responder.hasRoomFor(reply))) {
+      throw new ServiceError('unavailable', 'Too much that was sent to your network is unread. Try again in a moment.');
+    }
     if (this.#responder.over) return;
     this.#body?.resume();
     if (this.#canKeepConnection()) this.#send(reply);

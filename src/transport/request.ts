@@ -151,6 +151,7 @@ function lastHop(forwardedFor: string | undefined): string | undefined {
   return hop !== undefined && hop.length <= MAX_FORWARDED_LENGTH ? hop : undefined;
 }
 
-function addressOf(response: HttpResponse): string {
+/** The address at the other end of the connection: the client's, or a proxy's. */
+export function addressOf(response: HttpResponse): string {
   return Buffer.from(response.getRemoteAddressAsText()).toString('latin1');
 }

@@ -31,10 +31,12 @@ export class RequestsInFlight {
   }
 
   /** Whether one more authenticated request may start its work. */
-  begin(): boolean {
-    if (this.#working >= this.#maxWorking) return false;
+  get hasRoom(): boolean {
+    return this.#working < this.#maxWorking;
+  }
+
+  begin(): void {
     this.#working++;
-    return true;
   }
 
   end(): void {

@@ -1,8 +1,11 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import { KEEP_ALIVE_SECONDS } from '../limits.ts';
+import { networkOf } from '../domain/network.ts';
+import { KEEP_ALIVE_SECONDS, LARGE_REPLY_BYTES, UNSENT_FORGOTTEN_MS } from '../limits.ts';
 import { toBytes } from './bytes.ts';
-import type { Reply } from './route.ts';
+import { addressOf } from './request.ts';
+import type { Reply, RequestHead } from './route.ts';
+import type { Reader, UnsentReplies } from './unsent.ts';
 
 /** What all replies of a server have in common. */
 export type ReplySettings = {
@@ -11,6 +14,7 @@ export type ReplySettings = {
   readonly httpsOnly: boolean;
   /** Whether connections end with their next reply, because the server is stopping. */
   readonly closing: () => boolean;
+  readonly unsent: UnsentReplies;
 };
 
 /** A character that would end a header or cannot stand in one. */
@@ -29,21 +33,24 @@ const ENDS_WITHOUT_BODY = Number(process.versions.modules) >= 127;
 export class Responder {
   readonly #response: HttpResponse;
   readonly #settings: ReplySettings;
-  readonly #requestId: string;
+  readonly #request: Pick<RequestHead, 'requestId' | 'method' | 'remoteAddress'>;
   readonly #headOnly: boolean;
   #over = false;
+  /** Called once the system has all of the reply, or nobody is there to take it. */
+  #handedOver: (() => void) | null = null;
 
   constructor(
     response: HttpResponse,
     settings: ReplySettings,
-    request: { readonly requestId: string; readonly method: string },
+    request: Pick<RequestHead, 'requestId' | 'method' | 'remoteAddress'>,
     onGone: () => void,
   ) {
     this.#response = response;
     this.#settings = settings;
-    this.#requestId = request.requestId;
+    this.#request = request;
     this.#headOnly = request.method === 'HEAD';
     response.onAborted(() => {
+      this.#endTransfer();
       if (this.#over) return;
       this.#over = true;
       onGone();
@@ -53,6 +60,12 @@ export class Responder {
   /** Whether the request was answered or its client is gone; the response must not be touched then. */
   get over(): boolean {
     return this.#over;
+  }
+
+  /** Whether the client's network has read enough of what it was sent to be given this reply, too. */
+  hasRoomFor({ body }: Reply): boolean | Promise<boolean> {
+    if (body.length < LARGE_REPLY_BYTES || this.#headOnly) return true;
+    return this.#settings.unsent.hasRoom(this.#reader(), body.length);
   }
 
   /** Sends the reply, and ends the connection after it if `closeConnection`. False where it is too late. */
@@ -82,18 +95,22 @@ export class Responder {
   /**
    * Accepts the request as a WebSocket by calling `upgrade`. False where it is too late.
    *
-   * The upgrade stays outside of the cork: it makes the response's memory the socket's, and where that memory
-   * did not move, the cork goes on to read the response's state in it and may close the new socket
-   * (uWebSockets.js 20, seen in one of four processes).
+   * The upgrade stays outside of the response's own cork: it makes the response's memory the socket's, and where
+   * that memory did not move, the cork goes on to read the response's state in it and may close the new socket
+   * (uWebSockets.js 20, seen in one of four processes; mended upstream in its issue 1929). Outside of any cork it
+   * prints a warning. While another socket holds the cork, the response's is a mere call of what it is given.
+   *
+   * @param beside runs what it is given while another socket holds the cork; null where no other one is open
    */
-  upgrade(upgrade: (response: HttpResponse) => void): boolean {
+  upgrade(upgrade: (response: HttpResponse) => void, beside: ((act: () => void) => void) | null): boolean {
     if (this.#over) return false;
     this.#over = true;
     this.#response.cork(() => {
       this.#response.writeStatus('101 Switching Protocols');
       this.#writeOwnHeaders();
     });
-    upgrade(this.#response);
+    if (beside) beside(() => this.#response.cork(() => upgrade(this.#response)));
+    else upgrade(this.#response);
     return true;
   }
 
@@ -106,9 +123,27 @@ export class Responder {
     if (reply.headers?.['Cache-Control'] === undefined) response.writeHeader('Cache-Control', 'no-store');
     for (const [name, value] of headers) response.writeHeader(name, value);
     const body = toBytes(reply.body);
+    const isLarge = body.length >= LARGE_REPLY_BYTES && !this.#headOnly;
+    if (isLarge) this.#handedOver = this.#settings.unsent.begin(this.#reader(), body.length);
     if (body.length > 0 && this.#headOnly) this.#endHead(body.length);
-    else if (close || this.#headOnly) response.end(body, true);
+    else if (close || this.#headOnly) this.#endLast(body);
     else this.#end(body);
+  }
+
+  /** The transport keeps what the client does not take, for as long as it may be silent, and says no more of it. */
+  #endLast(body: Buffer): void {
+    this.#response.end(body, true);
+    if (this.#handedOver) setTimeout(() => this.#endTransfer(), UNSENT_FORGOTTEN_MS).unref();
+  }
+
+  #reader(): Reader {
+    const network = networkOf(this.#request.remoteAddress());
+    return { network, peer: networkOf(addressOf(this.#response)) };
+  }
+
+  #endTransfer(): void {
+    this.#handedOver?.();
+    this.#handedOver = null;
   }
 
   /**
@@ -118,8 +153,15 @@ export class Responder {
   #end(body: Buffer): void {
     const response = this.#response;
     const start = response.getWriteOffset();
-    if (response.tryEnd(body, body.length)[1]) return;
-    response.onWritable((offset) => response.tryEnd(body.subarray(offset - start), body.length)[0]);
+    if (response.tryEnd(body, body.length)[1]) {
+      this.#endTransfer();
+      return;
+    }
+    response.onWritable((offset) => {
+      const [isTaken, isDone] = response.tryEnd(body.subarray(offset - start), body.length);
+      if (isDone) this.#endTransfer();
+      return isTaken;
+    });
   }
 
   /**
@@ -136,7 +178,7 @@ export class Responder {
   }
 
   #writeOwnHeaders(): void {
-    this.#response.writeHeader('X-Request-Id', this.#requestId);
+    this.#response.writeHeader('X-Request-Id', this.#request.requestId);
     if (this.#settings.httpsOnly) this.#response.writeHeader('Strict-Transport-Security', HTTPS_FOR_A_YEAR);
     if (this.#settings.sandbox) this.#response.writeHeader('X-Sameday-Mode', 'sandbox');
   }

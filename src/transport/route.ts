@@ -24,7 +24,7 @@ export type RequestHead = {
   readonly params: readonly string[];
   readonly query: URLSearchParams;
   header(name: HeaderName): string | undefined;
-  /** The client's address, or what a trusted proxy says it is. To be called before anything asynchronous. */
+  /** The client's address, or what a trusted proxy says it is. To be called while its reply is awaited. */
   remoteAddress(): string;
   /** New for every request; callers quote it. */
   readonly requestId: string;
@@ -101,6 +101,8 @@ export type Route<Principal = unknown> = {
   /** The error where `handle` takes longer than the deadline; `unavailable` by default. */
   readonly onDeadline?: ErrorCode;
   handle(request: RouteRequest<Principal>): Promise<Reply> | Reply;
+  /** Whether it is answered however many requests are at work, so that nobody restarts a busy process. */
+  readonly isHealthCheck?: boolean;
   /** What `/openapi.json` says of it; every route of the API has one, pages and files have none. */
   readonly operation?: Operation;
 };

@@ -1,6 +1,5 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import type { Logger } from '../telemetry.ts';
-import { BodyBudget } from './body.ts';
 import { Exchange, type ExchangeSettings } from './exchange.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import type { SocketBehaviour } from './live-socket.ts';
@@ -9,9 +8,13 @@ import { countParams, readHead } from './request.ts';
 import type { NoteRequest } from './request-log.ts';
 import { RequestsInFlight } from './requests-in-flight.ts';
 import type { Route } from './route.ts';
+import { readSendQueues } from './send-queues.ts';
+import { SharedPool } from './shares.ts';
 import { shed } from './shed.ts';
-import { SocketMount } from './socket-mount.ts';
+import type { SocketConnection } from './socket-connection.ts';
+import { SocketMount, type SocketPeers } from './socket-mount.ts';
 import type { Transport } from './transport.ts';
+import { UnsentReplies } from './unsent.ts';
 
 export type ServerOptions = {
   readonly routes: readonly Route[];
@@ -54,6 +57,7 @@ export function createServer(transport: Transport, options: ServerOptions): Http
   let isStopping = false;
   let isDrained = false;
   let isClosed = false;
+  let port = 0;
   const { app } = transport;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const requests = new RequestsInFlight(limits.maxRequestsInFlight);
@@ -62,21 +66,26 @@ export function createServer(transport: Transport, options: ServerOptions): Http
     httpsOnly: options.httpsOnly ?? false,
     closing: () => isStopping,
     refusing: () => isDrained,
+    unsent: new UnsentReplies({ perNetwork: limits.maxUnsentBytesPerNetwork, total: limits.maxUnsentBytes }, async () =>
+      readSendQueues(port),
+    ),
     supportEmail: options.supportEmail,
     trustProxy: options.trustProxy,
     logger: options.logger,
     limits,
     requests,
     budgets: {
-      small: new BodyBudget(limits.maxBufferedBodyBytes),
-      large: new BodyBudget(limits.maxBufferedPhotoBytes),
+      small: new SharedPool(limits.maxBufferedBodyBytes, limits.maxBodyBytesPerCaller),
+      large: new SharedPool(limits.maxBufferedPhotoBytes, limits.maxBodyBytesPerCaller),
     },
+    waiting: new SharedPool(Number.POSITIVE_INFINITY, limits.maxWaitingBodiesPerCaller),
     observe: options.observe ?? (() => {}),
     noteRequest: options.noteRequest ?? (() => {}),
   };
   const openSockets = () => mounts.reduce((sum, mount) => sum + mount.count, 0);
   const connections = boundConnections(app, limits, openSockets);
-  const mounts = options.sockets.map((behaviour) => new SocketMount(settings, behaviour, connections.upgraded));
+  const peers: SocketPeers = { ...connections, anyOpen: () => firstOf(mounts) };
+  const mounts = options.sockets.map((behaviour) => new SocketMount(settings, behaviour, peers));
   for (const mount of mounts) mount.mount(app);
   for (const route of options.routes) mountRoute(app, settings, route);
   for (const refusal of refusals(options.routes, options.sockets, options.supportEmail)) {
@@ -90,7 +99,10 @@ export function createServer(transport: Transport, options: ServerOptions): Http
   }
 
   return {
-    listen: async (host, port) => ({ port: transport.listen(host, port) }),
+    async listen(host, wanted) {
+      port = transport.listen(host, wanted);
+      return { port };
+    },
     stopAccepting,
     async drain(ms) {
       const isIdle = await requests.idle(ms);
@@ -111,6 +123,14 @@ export function createServer(transport: Transport, options: ServerOptions): Http
       return openSockets();
     },
   };
+}
+
+function firstOf(mounts: readonly SocketMount[]): SocketConnection | null {
+  for (const mount of mounts) {
+    const open = mount.any();
+    if (open) return open;
+  }
+  return null;
 }
 
 /**

@@ -51,6 +51,11 @@ export class SocketConnection implements LiveSocket<unknown> {
     this.#native?.unsubscribe(toBytes(topic));
   }
 
+  /** Runs `act` while this socket, and so no other connection, has its sends gathered. */
+  corked(act: () => void): void {
+    this.#native?.cork(act);
+  }
+
   /** The native socket is gone and may no longer be touched. */
   detach(): void {
     this.#native = null;

@@ -26,19 +26,27 @@ export type SocketSettings = ReplySettings & {
   readonly noteRequest: NoteRequest;
 };
 
+/** What the sockets of all behaviours have to do with each other. */
+export type SocketPeers = {
+  /** Called for each connection that became a socket. */
+  readonly upgraded: () => void;
+  /** Any open socket; null where there is none. */
+  readonly anyOpen: () => SocketConnection | null;
+};
+
 /** The sockets of one behaviour: accepts and counts them, and keeps their failures to themselves. */
 export class SocketMount {
   readonly #settings: SocketSettings;
   readonly #behaviour: SocketBehaviour<unknown>;
   readonly #open = new Set<SocketConnection>();
   readonly #farewells = new Farewells();
-  readonly #onUpgraded: () => void;
+  readonly #peers: SocketPeers;
   #pending = 0;
 
-  constructor(settings: SocketSettings, behaviour: SocketBehaviour<unknown>, onUpgraded: () => void) {
+  constructor(settings: SocketSettings, behaviour: SocketBehaviour<unknown>, peers: SocketPeers) {
     this.#settings = settings;
     this.#behaviour = behaviour;
-    this.#onUpgraded = onUpgraded;
+    this.#peers = peers;
   }
 
   mount(app: TemplatedApp): void {
@@ -67,6 +75,12 @@ export class SocketMount {
     for (const connection of [...this.#open]) connection.close(GOING_AWAY, 'The server is stopping');
   }
 
+  /** One that is open; null where none is. */
+  any(): SocketConnection | null {
+    const [first = null] = this.#open;
+    return first;
+  }
+
   get count(): number {
     return this.#open.size;
   }
@@ -89,7 +103,8 @@ export class SocketMount {
       const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress() });
       // No subprotocol and no extension, whatever the client offers.
       const upgrade = (to: HttpResponse) => to.upgrade<Attached>(accepted, key, '', '', context);
-      if (responder.upgrade(upgrade)) note(101);
+      const other = this.#peers.anyOpen();
+      if (responder.upgrade(upgrade, other && ((act) => other.corked(act)))) note(101);
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log(error);
       const refusal = errorReply(error, head.requestId, this.#settings.supportEmail);
@@ -116,7 +131,7 @@ export class SocketMount {
   }
 
   #opened(native: Native): void {
-    this.#onUpgraded();
+    this.#peers.upgraded();
     const connection = new SocketConnection(native, this.#farewells);
     native.getUserData().live = connection;
     this.#open.add(connection);

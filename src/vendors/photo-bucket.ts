@@ -3,7 +3,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { AwsS3StorageAdapter } from '@flystorage/aws-s3';
 import { FileStorage } from '@flystorage/file-storage';
 import { MAX_PHOTO_BYTES, PHOTO_BUCKET_ATTEMPTS, PHOTO_BUCKET_SOCKETS } from '../limits.ts';
-import { type PhotoStorage, photoPath } from './photo-storage.ts';
+import { type PhotoStorage, PhotoStorageError, photoPath } from './photo-storage.ts';
 
 export type BucketSettings = {
   readonly bucket: string;
@@ -25,13 +25,11 @@ export type BucketSettings = {
  * (`ECONNREFUSED`) or the time-out's (`TimeoutError`, `AbortError`). The SDK's own error is dropped, since it
  * quotes the key and what was signed.
  */
-export class PhotoBucketError extends Error {
-  readonly code: string;
-
+export class PhotoBucketError extends PhotoStorageError {
   constructor(code: string) {
-    super(`the photo bucket failed: ${code}`);
+    super(code);
+    this.message = `the photo bucket failed: ${code}`;
     this.name = 'PhotoBucketError';
-    this.code = code;
   }
 }
 

@@ -15,6 +15,41 @@ export type PhotoStorage = {
 
 const NAME = /^[0-9a-f]{32}\.jpg$/;
 
+/** A failed operation of the storage. `code` is the system's (`ENOSPC`) or the bucket's (`NoSuchBucket`). */
+export class PhotoStorageError extends Error {
+  readonly code: string;
+
+  constructor(code: string, options?: ErrorOptions) {
+    super(`the photo storage failed: ${code}`, options);
+    this.name = 'PhotoStorageError';
+    this.code = code;
+  }
+}
+
+/** Why a storage fails, in words, by the codes for which an operator does something of their own. */
+const CAUSES: Readonly<Record<string, readonly string[]>> = {
+  'the disk is full': ['ENOSPC', 'EDQUOT'],
+  'the disk is read-only': ['EROFS'],
+  'the disk fails': ['EIO'],
+  'the folder may not be written': ['EACCES', 'EPERM'],
+  'too many files are open': ['EMFILE', 'ENFILE'],
+  'the bucket is full': ['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'],
+  'there is no such bucket': ['NoSuchBucket'],
+  'the bucket refuses the key': ['AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch'],
+  'the bucket does not answer': ['TimeoutError', 'AbortError', 'ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT'],
+};
+const FULL: ReadonlySet<string> = new Set(['the disk is full', 'the bucket is full']);
+const CAUSE_OF = new Map(Object.entries(CAUSES).flatMap(([words, codes]) => codes.map((code) => [code, words])));
+
+/** Why the storage failed, in words; null where the error says nothing of it that is known. */
+export function photoFailureCause(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' ? (CAUSE_OF.get(code) ?? null) : null;
+}
+
+/** Whether it failed for want of room. */
+export const isStorageFull = (error: unknown): boolean => FULL.has(photoFailureCause(error) ?? '');
+
 /** A new name of 128 random bits, which says nothing and cannot be guessed. */
 export function newPhotoName(): string {
   return `${randomBytes(16).toString('hex')}.jpg`;
@@ -43,19 +78,28 @@ export function createFolderPhotoStorage(folder: string): PhotoStorage {
         await storage.moveFile(unfinished, path);
       } catch (error) {
         await storage.deleteFile(unfinished).catch(() => {});
-        throw error;
+        throw failed(error);
       }
     },
     async get(name) {
+      const path = photoPath(name);
       try {
-        return await storage.readToBuffer(photoPath(name));
+        return await storage.readToBuffer(path);
       } catch (error) {
         if (isNotFound(error)) return null;
-        throw error;
+        throw failed(error);
       }
     },
     remove: async (name) => storage.deleteFile(photoPath(name)),
   };
+}
+
+/** An error with the system's code, which flystorage wraps in errors of its own. */
+function failed(error: unknown): PhotoStorageError {
+  let inner = error;
+  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
+  const code = inner instanceof Error && 'code' in inner ? inner.code : null;
+  return new PhotoStorageError(typeof code === 'string' ? code : 'Unknown', { cause: error });
 }
 
 /** Makes a file durable: an order has its photo once `put` resolves, whatever happens to the power. */

@@ -1,5 +1,8 @@
 import sharp from 'sharp';
 import {
+  BLANK_PHOTO_DEVIATION,
+  BLANK_PHOTO_SAMPLE,
+  BLANK_PHOTO_SIDE,
   MAX_PHOTO_BYTES,
   MAX_PHOTO_PIXELS,
   MAX_PHOTO_QUEUE,
@@ -14,7 +17,14 @@ import { countScans } from './jpeg-scans.ts';
 export type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels' | 'damaged' | 'too_slow';
 
 type Reencoded =
-  | { readonly kind: 'ok'; readonly jpeg: Buffer; readonly width: number; readonly height: number }
+  | {
+      readonly kind: 'ok';
+      readonly jpeg: Buffer;
+      readonly width: number;
+      readonly height: number;
+      /** Whether it shows nothing: a picture of one colour, or a tiny one. */
+      readonly isBlank: boolean;
+    }
   | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
   /** Too many photos wait, this one did for too long, or its sender is gone. */
   | { readonly kind: 'busy' };
@@ -127,8 +137,21 @@ async function reencode(bytes: Buffer, format: Format): Promise<Reencoded> {
       .jpeg({ quality: 80 })
       .timeout({ seconds: PHOTO_TIMEOUT_SECONDS })
       .toBuffer({ resolveWithObject: true });
-    return { kind: 'ok', jpeg: data, width: info.width, height: info.height };
+    const { width, height } = info;
+    const isBlank = Math.min(width, height) < BLANK_PHOTO_SIDE || (await isOfOneColour(data));
+    return { kind: 'ok', jpeg: data, width, height, isBlank };
   } catch (error) {
     return { kind: 'unusable', reason: /timeout/i.test(String(error)) ? 'too_slow' : 'damaged' };
   }
+}
+
+/** Whether a JPEG has one colour all over. Looks at a small copy, in which a camera's noise is levelled. */
+async function isOfOneColour(jpeg: Buffer): Promise<boolean> {
+  const { data, info } = await sharp(jpeg)
+    .resize(BLANK_PHOTO_SAMPLE, BLANK_PHOTO_SAMPLE, { fit: 'fill' })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const { width, height, channels } = info;
+  const stats = await sharp(data, { raw: { width, height, channels } }).stats();
+  return stats.channels.every(({ stdev }) => stdev <= BLANK_PHOTO_DEVIATION);
 }

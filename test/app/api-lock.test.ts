@@ -6,7 +6,7 @@ import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 
 const logger = createLogger('silent');
-const soon = { timeout: 10_000, interval: 10 };
+const soon = { interval: 10 };
 const CHECK_MS = 20;
 let database: FreshDatabase;
 beforeAll(async () => {

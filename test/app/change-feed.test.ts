@@ -25,7 +25,7 @@ const forgotten = (known: ReadonlySet<string>, holds: (id: string) => boolean) =
   [...known].filter(holds).map((id) => `forgotten ${id}`);
 
 const logger = createLogger('silent');
-const soon = { timeout: 10_000, interval: 10 };
+const soon = { interval: 10 };
 let database: FreshDatabase;
 beforeAll(async () => {
   database = await freshDatabase();
@@ -68,9 +68,10 @@ async function api(secrets = NO_SECRETS) {
   const paymentWait = createPaymentWait(store, 60_000, 10, 10);
   events.subscribe(paymentWait);
   const nothing = async () => undefined;
+  const matcher = new Matcher(TIERS);
   await followChanges({
     database: { sql, processId: 'api' },
-    fleet: new Fleet(new Matcher(TIERS), store, events),
+    fleet: new Fleet(matcher, store, events),
     redispatch: { driverAvailable: (driverId) => seen.push(`woken ${driverId}`), matchOrder: nothing },
     holds: { reload: nothing, refresh: nothing },
     sweep: { run: nothing, listening: () => undefined },
@@ -96,7 +97,7 @@ async function api(secrets = NO_SECRETS) {
     return seen.filter((what) => !what.includes(driverId));
   };
   seen.length = 0;
-  return { seen, handled, paymentWait, unknownOutcomes, tables };
+  return { seen, handled, matcher, paymentWait, unknownOutcomes, tables };
 }
 
 async function assignedOrder() {
@@ -158,12 +159,60 @@ test('a step of an order is read with its driver, who is matched and told', asyn
   ]);
 });
 
-test('a process does not handle its own notices', async () => {
+test('what a process changed of an order is in its memory already, and is not read for its own notice', async () => {
   const { charge, pickUp } = await assignedOrder();
   const { handled } = await api();
   await charge('api');
   await pickUp('api');
   expect(await handled()).toEqual([]);
+});
+
+test.each(['api', 'worker'])(
+  'the door of an order that waits, found by %s, is where memory has it',
+  async (processId) => {
+    const { sql } = database;
+    const { orderId } = await addOrder(sql, await addStoreRow(sql));
+    const { matcher } = await api();
+    const found = { point: { lat: 40.7501, lng: -73.9902 }, accuracyMeters: 20, source: 'geocoder' } as const;
+    expect(matcher.waitingOrder(orderId)?.dropoff).not.toEqual(found.point);
+    await storeOf(sql, processId).recordDropoffs([{ orderId, dropoff: found, outboxId: 0 }]);
+    await expect.poll(() => matcher.waitingOrder(orderId)?.dropoff, soon).toEqual(found.point);
+  },
+);
+
+test.each(['api', 'worker'])(
+  'the door of an order on its way, found by %s, is on its driver’s route',
+  async (processId) => {
+    const { orderId, driverId } = await assignedOrder();
+    const { seen, matcher } = await api();
+    const found = { point: { lat: 40.7501, lng: -73.9902 }, accuracyMeters: 20, source: 'geocoder' } as const;
+    await storeOf(database.sql, processId).recordDropoffs([{ orderId, dropoff: found, outboxId: 0 }]);
+    await expect.poll(() => matcher.carriedBy(driverId)[0]?.dropoff, soon).toEqual(found.point);
+    await expect.poll(() => seen, soon).toContain(`phone ${driverId}`);
+  },
+);
+
+test('a door that is where it was known to be is read by nobody', async () => {
+  const { orderId } = await assignedOrder();
+  const { handled } = await api();
+  const [row] = await database.sql`
+    select a.lat, a.lng from orders o join dropoff_addresses a on a.id = o.dropoff_address_id where o.id = ${orderId}`;
+  const point = row?.lat === null ? null : { lat: row?.lat, lng: row?.lng };
+  const dropoff = point && ({ point, accuracyMeters: 20, source: 'geocoder' } as const);
+  await storeOf(database.sql, 'worker').recordDropoffs([{ orderId, dropoff, outboxId: 0 }]);
+  expect(await handled()).toEqual([`details ${orderId}`]);
+});
+
+test('a duty without an answer is read at once, and again with the late notice of its commit', async () => {
+  const driverId = await addDriverRow(database.sql);
+  const { seen, matcher, unknownOutcomes } = await api();
+  const onDuty = !matcher.driver(driverId)?.onDuty;
+  unknownOutcomes.addDuty(driverId);
+  await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
+  seen.length = 0;
+  await storeOf(database.sql, 'api').setDriverDuty(driverId, onDuty);
+  await expect.poll(() => matcher.driver(driverId)?.onDuty, soon).toBe(onDuty);
+  await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
 });
 
 test('an order with a write of unknown outcome is read at once, and again on its late notice', async () => {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { hasRedis } from '../harness/redis.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -10,7 +11,7 @@ function run(...args: string[]): Promise<string> {
   const file = join(ROOT, 'scripts/bench.mjs');
   return new Promise((resolve, reject) => {
     const all = [file, 'orders', '--small', '--no-results', ...args];
-    execFile(process.execPath, all, { cwd: ROOT, timeout: 110_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, all, { cwd: ROOT, timeout: RUN_MS }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${stdout}\n${stderr}`));
       else resolve(stdout);
     });
@@ -27,5 +28,5 @@ test.skipIf(!hasRedis())(
     expect(said).toMatch(/\| bare inserts, one commit in flight +\| [1-9][\d,.]* /);
     expect(said).not.toContain('FAILED');
   },
-  120_000,
+  RUN_MS + STEP_MS,
 );

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { findPostgis } from '../harness/postgis.ts';
 import { findRedisServer } from '../harness/redis.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const RUN_MS = 170_000;
 
 /** Its output; rejects where it ends with anything but 0, which it does for a lost order or a driver with two. */
 function runBenchmark(name: string, ...args: string[]): Promise<string> {
@@ -25,5 +25,5 @@ test.skipIf(findRedisServer() === undefined || findPostgis() === undefined)(
     expect(output).toMatch(/## Burst[\s\S]*## Latency at equal load[\s\S]*## Sustained/);
     expect(output).not.toContain('FAILED');
   },
-  RUN_MS + 10_000,
+  RUN_MS + STEP_MS,
 );

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { hasRedis } from '../harness/redis.ts';
 import { runBenchmark } from './sockets-run.ts';
 
-test('every report of a small run is taken, followed up and written', { timeout: 180_000 }, async () => {
+test('every report of a small run is taken, followed up and written', { timeout: RUN_MS + STEP_MS }, async () => {
   const printed = await runBenchmark('positions', '200', '2');
   const row = (start: string) => printed.split('\n').find((line) => line.startsWith(`| ${start}`)) ?? '';
   expect(row('service without Redis, 1 a second each')).toMatch(/ 4\.00 +\|$/);

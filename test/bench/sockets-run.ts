@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { RUN_MS } from '../harness/patience.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const RUN_MS = 150_000;
 
 /** Runs a benchmark as a person does, without writing results; what it prints. Rejects where it ends with a failure. */
 export function runBenchmark(name: string, ...args: string[]): Promise<string> {

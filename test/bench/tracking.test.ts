@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { runBenchmark } from './sockets-run.ts';
 
-test('every page of a small run hears of every event once', { timeout: 180_000 }, async () => {
+test('every page of a small run hears of every event once', { timeout: RUN_MS + STEP_MS }, async () => {
   const printed = await runBenchmark('tracking', '100');
   const rows = printed
     .split('\n')

@@ -107,6 +107,7 @@ test('filters reach the tables: status, times, text, stores and drivers', async 
 });
 
 const TIME = 'takes a time like 2025-01-31, 2025-01-31T17:05:00Z, or 2h for two hours ago.';
+const ZONE = 'needs its zone: Z for UTC, or an offset, like 2026-11-23T22:00:00Z or 2026-11-23T14:00:00-08:00.';
 
 test.each([
   ['order list --limit 0', '--limit takes a whole number from 1 to 1000.'],
@@ -118,7 +119,9 @@ test.each([
   ['retailer list --status gone', '--status is one of active, suspended.'],
   ['retailer applications --status open', '--status is one of applied, approved, rejected.'],
   ['order list --since yesterday', `--since ${TIME}`],
-  ['order list --since 2025-02-30T00:00:00', `--since ${TIME}`],
+  ['order list --since 2025-02-30T25:00:00Z', `--since ${TIME}`],
+  ['order list --since 2025-02-28T00:00:00', `--since ${ZONE}`],
+  ['webhook list --until 2025-02-28T00:00', `--until ${ZONE}`],
   ['order list --until 99999999d', `--until ${TIME}`],
   ['order list --until 1969-12-31', `--until ${TIME}`],
   ['webhook list --since 2025-02-01 --until 2025-01-01', '--since must be before --until.'],

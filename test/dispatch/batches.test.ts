@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createBatches } from '../../src/dispatch/batches.ts';
 
-const soon = { timeout: 10_000, interval: 5 };
+const soon = { interval: 5 };
 
 /** Batches that the test completes, or fails as often as it says. */
 function world({ isWorthAnotherTry = true } = {}) {

@@ -22,7 +22,13 @@ type Meanwhile = (action: DriverAction) => Promise<unknown>;
  * Actions on the real tables, and what happens once right after a delivery's write and after its id is looked
  * up.
  */
-async function actionsWith(action: DriverAction, afterTry: Meanwhile, afterLookUp?: Meanwhile) {
+async function actionsWith(
+  action: DriverAction,
+  afterTry: Meanwhile,
+  afterLookUp?: Meanwhile,
+  changes: Partial<ActionStore> = {},
+  events = new OrderEvents(),
+) {
   const left = { afterTry: [afterTry], afterLookUp: afterLookUp ? [afterLookUp] : [] };
   const tables = storeOf(database.sql);
   const store: ActionStore = {
@@ -39,18 +45,16 @@ async function actionsWith(action: DriverAction, afterTry: Meanwhile, afterLookU
     },
   };
   const nothing = () => undefined;
-  const events = new OrderEvents();
   return createDriverActions({
-    store,
+    store: { ...store, ...changes },
     matcher: new Matcher(await tables.loadTiers()),
-    fleet: { markStale: nothing },
+    fleet: { refreshDrivers: async () => undefined },
     redispatch: { driverAvailable: nothing, driverFreed: nothing, orderReleased: nothing, recheckDriver: nothing },
     receipts: async () => null,
-    releaseBudget: async () => 0,
+    releasesPerHour: 0,
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
     relay: { relay: nothing },
     events,
-    clock: { now: Date.now },
   });
 }
 
@@ -77,4 +81,15 @@ it('a delivery whose repetition is recorded between two reads gets the same resu
     storeOf(database.sql, 'test').deliverOrder(orderId, driverId, PHOTO, stamp);
   const actions = await actionsWith(action, pickUp, twin);
   expect(await actions.deliver(action, PHOTO)).toMatchObject({ kind: 'done', status: 'delivered', repeated: true });
+});
+
+it('a duty whose write has no answer is read from the tables', async () => {
+  const action = await assigned();
+  const events = new OrderEvents();
+  const unknown: string[] = [];
+  events.subscribe({ dutyUnknown: (driverId) => unknown.push(driverId) });
+  const setDriverDuty = () => Promise.reject(new Error('no answer'));
+  const actions = await actionsWith(action, async () => undefined, undefined, { setDriverDuty }, events);
+  await expect(actions.setDuty(action.driverId, true)).rejects.toThrow('no answer');
+  expect(unknown).toEqual([action.driverId]);
 });

@@ -17,7 +17,7 @@ import type { AskedWait } from '../../src/store/driver-waits.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
-import { carrying } from '../matcher/carrying.ts';
+import { carrying, setDuty } from '../matcher/carrying.ts';
 
 const START_MS = 1_790_000_000_000;
 const STORE = { lat: 37.76415, lng: -122.41957 };
@@ -168,13 +168,13 @@ test('a driver who was asked is asked nothing else for a while, whatever they do
 
 test.each<[string, (id: string) => void]>([
   ['is there', (id) => move(id, STORE)],
-  ['goes off duty', (id) => matcher.setDuty(id, false, nowMs)],
+  ['goes off duty', (id) => setDuty(matcher, id, false, nowMs)],
   [
     'had an order meanwhile',
     (id) => {
       nowMs += 1_000;
-      matcher.setDuty(id, false, nowMs);
-      matcher.setDuty(id, true, nowMs);
+      setDuty(matcher, id, false, nowMs);
+      setDuty(matcher, id, true, nowMs);
     },
   ],
   [

@@ -105,7 +105,7 @@ const orderOf = (outcome: { kind: string; order?: CreatedOrder }): string => {
 const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
 const recorded = (fingerprint: string) => storeOf(database.sql).findLostReplies(fingerprint, 1_000);
 const untilRecorded = (fingerprint: string, count = 1) =>
-  expect.poll(async () => (await recorded(fingerprint)).length, { timeout: 10_000, interval: 5 }).toBe(count);
+  expect.poll(async () => (await recorded(fingerprint)).length, { interval: 5 }).toBe(count);
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

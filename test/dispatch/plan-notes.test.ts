@@ -146,3 +146,15 @@ test('says where another process plans, and takes nothing for written', async ()
   expect(await note()).toBe(true);
   expect(written.map(ids)).toEqual([['a'], ['a']]);
 });
+
+test('an order that ended after a write without an answer is forgotten all the same', async () => {
+  write = async () => {
+    throw new Error('no answer');
+  };
+  plan('a');
+  await note();
+  plans.delete('a');
+  write = async () => true;
+  await note();
+  expect(written.at(-1)?.goneIds).toEqual(['a']);
+});

@@ -9,7 +9,12 @@ const SECOND: Lease = { region: REGION, epoch: 2 };
 /** For how long a right counts, from when it was asked for. */
 const VALID_MS = PLANNER_LEASE_MS - PLANNER_LEASE_MARGIN_MS;
 
-type Ask = { readonly atMs: number; answer(lease: Lease | null): void; fail(): void };
+type Ask = {
+  readonly atMs: number;
+  readonly heldEpoch: number | null;
+  answer(lease: Lease | null): void;
+  fail(): void;
+};
 
 let asks: Ask[];
 let told: (number | null)[];
@@ -27,10 +32,10 @@ beforeEach(() => {
   leaving = async () => undefined;
   lease = keepPlannerLease({
     store: {
-      takeLease: (region, ttlMs) => {
+      takeLease: (region, ttlMs, heldEpoch = null) => {
         expect([region, ttlMs]).toEqual([REGION, PLANNER_LEASE_MS]);
         return new Promise((resolve, reject) => {
-          asks.push({ atMs: Date.now(), answer: resolve, fail: () => reject(new Error('away')) });
+          asks.push({ atMs: Date.now(), heldEpoch, answer: resolve, fail: () => reject(new Error('away')) });
         });
       },
       leaveLease: async ({ epoch }) => {
@@ -111,6 +116,28 @@ test('failed renewals end the right only once it is over, and it comes back with
   await pass(VALID_MS - 2 * PLANNER_LEASE_RENEW_MS);
   await answer('fails');
   expect(told).toEqual([1, null]);
+  await pass(PLANNER_LEASE_RENEW_MS);
+  await answer(SECOND);
+  expect([lease.current(), told]).toEqual([SECOND, [1, null, 2]]);
+});
+
+test('a renewal names the epoch by which the process plans, and none once it gave up', async () => {
+  await answer(FIRST);
+  await pass(PLANNER_LEASE_RENEW_MS);
+  await answer('fails');
+  await pass(PLANNER_LEASE_RENEW_MS);
+  lease.lost(FIRST);
+  await answer('fails');
+  await pass(PLANNER_LEASE_RENEW_MS);
+  expect(asks.map(({ heldEpoch }) => heldEpoch)).toEqual([null, 1, 1, null]);
+});
+
+test('a right that was given up while it was renewed is not taken up again by the same epoch', async () => {
+  await answer(FIRST);
+  await pass(PLANNER_LEASE_RENEW_MS);
+  lease.lost(FIRST);
+  await answer(FIRST);
+  expect([lease.current(), told]).toEqual([null, [1, null]]);
   await pass(PLANNER_LEASE_RENEW_MS);
   await answer(SECOND);
   expect([lease.current(), told]).toEqual([SECOND, [1, null, 2]]);

@@ -36,7 +36,7 @@ function receiptOf(step: JudgedStep, changes: Changes = {}) {
     carried: [carrying('order')],
   });
   const pickup = { point: STORE, accuracyMeters: 0 };
-  const trip = { assignedAtMs: NOW - HOUR, approachMeters: 0, pickup, dropoff };
+  const trip = { assignedAtMs: NOW - HOUR, approachMeters: 0, pickup, dropoff, pickedUpAt: null, areNeighbours: false };
   const receive = createReceipts({
     matcher,
     store: { findTrip: async () => (isKnown ? { trip, position: written } : null) },
@@ -115,5 +115,21 @@ describe('a receipt', () => {
 
   it('of an unknown order is none', async () => {
     expect(await receiptOf('picked_up', { isKnown: false })).toBeNull();
+  });
+});
+
+describe('where the parcel was picked up', () => {
+  const pickedUpAt = async (step: JudgedStep, changes?: Changes) =>
+    (await receiptOf(step, changes))?.pickedUpAt ?? null;
+
+  it('is where the driver was at the receipt of their pick-up', async () => {
+    expect(await pickedUpAt('picked_up')).toMatchObject(displaced(DOOR, 34, 0));
+    for (const step of ['delivered', 'undeliverable', 'returned'] as const) expect(await pickedUpAt(step)).toBeNull();
+  });
+
+  it('is not known of a pick-up that a phone kept, nor by a position from another time', async () => {
+    expect(await pickedUpAt('picked_up', { capturedMs: NOW - HOUR / 2 })).toBeNull();
+    expect(await pickedUpAt('picked_up', { takenMs: NOW - PROOF_POSITION_MS - 1 })).toBeNull();
+    expect(await pickedUpAt('picked_up', { placed: false })).toBeNull();
   });
 });

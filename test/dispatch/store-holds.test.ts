@@ -25,7 +25,7 @@ import { storeOf } from '../harness/store.ts';
 import { chargedOrder, failCharges } from '../harness/unpaid.ts';
 
 const logger = createLogger('silent');
-const SOON = { timeout: 10_000, interval: 10 };
+const SOON = { interval: 10 };
 
 let database: FreshDatabase;
 let store: TestStore;

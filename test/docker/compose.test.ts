@@ -26,7 +26,7 @@ const LIVE = {
 const BUILD_MS = 600_000;
 const STACK_MS = 120_000;
 /** For what takes a few seconds. */
-const SOON = { timeout: 30_000, interval: 100 };
+const SOON = { interval: 100 };
 
 function services(variables: Record<string, string> = PASSWORDS): { api: ComposeService; worker: ComposeService } {
   const { api, worker } = readCompose(COMPOSE, variables);

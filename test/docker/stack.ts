@@ -8,7 +8,7 @@ import { freshRedis } from '../harness/redis.ts';
 import type { ComposeService } from './compose-file.ts';
 import { type Image, nodePath, run } from './image.ts';
 
-const READY = { timeout: 30_000, interval: 50 };
+const READY = { interval: 50 };
 /** What the service promises of a stop. */
 const STOP_MS = 10_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findZip, foldAddress, STATE_CODES } from '../../src/domain/address.ts';
+import { areNeighbours, findZip, foldAddress, STATE_CODES } from '../../src/domain/address.ts';
 
 test.each([
   ['350 5th Ave, New York, NY 10118', '10118'],
@@ -31,4 +31,21 @@ test('addresses that differ in case and spaces fold to the same text', () => {
 test('knows the 50 states, DC, six territories, three associated states and three military codes, each once', () => {
   expect(new Set(STATE_CODES).size).toBe(50 + 1 + 6 + 3 + 3);
   expect(STATE_CODES.every((code) => /^[A-Z]{2}$/.test(code))).toBe(true);
+});
+
+test.each([
+  ['350 5th Ave, New York, NY 10118', '350 5th Ave', '10118', true],
+  ['350 5TH AVE., New York, NY 10118', '350 5th ave', '10118-0110', true],
+  ['Corner Market, 350 5th Ave #2, New York, NY 10118', '450 5th Ave', '10118', true],
+  ['350 5th Ave, New York, NY 10118', '451 5th Ave', '10118', false],
+  ['350 5th Ave, New York, NY 10118', '350 5th Ave', '10119', false],
+  ['350 5th Ave, New York', '350 5th Ave', '10118', false],
+  ['350 5th Ave, New York, NY 10118', '350 15th Ave', '10118', false],
+  ['350 5th Avenue, New York, NY 10118', '351 5th Ave', '10118', false],
+  ['1350 5th Ave, New York, NY 10118', '350 5th Ave', '10118', false],
+  ['350 5th Ave, New York, NY 10118', '5th Ave', '10118', true],
+  ['350 5th Ave, New York, NY 10118', 'Broadway', '10118', false],
+  ['Rear entrance, New York, NY 10118', '12 Main St', '10118', false],
+])('a pickup at %j and a door at %j in %s: neighbours %s', (pickup, line1, zip, isNear) => {
+  expect(areNeighbours(pickup, { line1, zip })).toBe(isNear);
 });

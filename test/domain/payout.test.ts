@@ -3,11 +3,14 @@ import { doubtsAbout, type JudgedStep, type StepReceived, type Trip } from '../.
 import type { Point } from '../../src/geo/point.ts';
 import {
   DOOR_FAR_METERS,
+  GEOCODER_ACCURACY_METERS,
   MIN_DELIVERY_MS,
+  NEIGHBOUR_METERS,
   PLAUSIBLE_METERS_PER_SECOND,
   RECEIPT_POSITION_MS,
   STAMP_KEPT_MS,
   STAMP_SKEW_MS,
+  STILL_AT_PICKUP_METERS,
   STORE_FAR_METERS,
   ZIP_ACCURACY_METERS,
 } from '../../src/limits.ts';
@@ -21,6 +24,8 @@ const TRIP: Trip = {
   approachMeters: 2_000,
   pickup: { point: STORE, accuracyMeters: 0 },
   dropoff: { point: DOOR, accuracyMeters: 50 },
+  pickedUpAt: null,
+  areNeighbours: false,
 };
 const HOUR = 3_600_000;
 
@@ -51,7 +56,7 @@ describe('a step of a driver', () => {
   it('takes a moment even where store and door are next to each other, or nobody knows where the door is', () => {
     const near = { ...TRIP, approachMeters: 0, dropoff: { point: STORE, accuracyMeters: 10 } };
     const position = { ...STORE, atMs: ASSIGNED };
-    for (const trip of [near, { ...near, dropoff: null }]) {
+    for (const trip of [near, { ...near, dropoff: null, areNeighbours: true }]) {
       for (const kind of ['delivered', 'returned'] as const) {
         const received = (ms: number) => doubtsAbout(step(kind, { trip, position, receivedAtMs: ASSIGNED + ms }));
         expect(received(MIN_DELIVERY_MS - 1)).toEqual(['too_fast']);
@@ -135,5 +140,78 @@ describe('a step of a driver', () => {
     const receivedAtMs = ASSIGNED + 2 * STAMP_KEPT_MS;
     const capturedAtMs = receivedAtMs - STAMP_KEPT_MS - 1;
     expect(doubtsAbout(step('picked_up', { receivedAtMs, capturedAtMs }))).toEqual(['implausible_time']);
+  });
+});
+
+describe('a handover by a driver who is still at the pickup', () => {
+  const HANDOVERS = ['delivered', 'undeliverable'] as const;
+  /** The doubts about a handover at `point`, of an order to `door`. */
+  const from = (point: Point, changes: Partial<Trip>, ageMs = 0, kind: JudgedStep = 'delivered') =>
+    doubtsAbout(step(kind, { trip: { ...TRIP, ...changes }, position: at(point, ageMs) }));
+  const byZip = (meters: number) => ({
+    dropoff: { point: displaced(STORE, meters, 0), accuracyMeters: ZIP_ACCURACY_METERS },
+  });
+  const byStreet = (meters: number, accuracyMeters = GEOCODER_ACCURACY_METERS) => ({
+    dropoff: { point: displaced(STORE, meters, 0), accuracyMeters },
+  });
+
+  it.each([
+    ['its ZIP alone, whose middle is the store', byZip(0)],
+    ['its ZIP alone, whose middle is far away', byZip(9_000)],
+    ['its street, further than the store has neighbours', byStreet(NEIGHBOUR_METERS + 20)],
+    ['its street, as far as that may be off', byStreet(STORE_FAR_METERS - 100)],
+    ['its house, around the corner', byStreet(NEIGHBOUR_METERS + 20, 20)],
+    ['no place at all', { dropoff: null }],
+  ])('is doubtful where the door is known by %s', (_what, changes) => {
+    for (const kind of HANDOVERS) {
+      expect(from(STORE, changes, 0, kind)).toEqual(['at_pickup']);
+      expect(from(displaced(STORE, 0, STILL_AT_PICKUP_METERS - 20), changes, 0, kind)).toEqual(['at_pickup']);
+    }
+    for (const kind of ['picked_up', 'returned'] as const) expect(from(STORE, changes, 0, kind)).toEqual([]);
+  });
+
+  it('is doubtful if they were last heard of there, however long ago that counts', () => {
+    for (const ageMs of [1_000, 60_000, RECEIPT_POSITION_MS]) {
+      expect(from(STORE, byZip(4_000), ageMs)).toEqual(['at_pickup']);
+    }
+    expect(from(STORE, byZip(4_000), RECEIPT_POSITION_MS + 1)).toEqual(['no_position']);
+  });
+
+  it('is doubtful where they picked the parcel up, if the store is somewhere else than its point', () => {
+    const pickedUpAt = displaced(STORE, 0, 1_800);
+    expect(from(pickedUpAt, { ...byZip(4_000), pickedUpAt })).toEqual(['at_pickup']);
+    const pickup = { point: displaced(STORE, 0, -6_000), accuracyMeters: ZIP_ACCURACY_METERS };
+    expect(from(STORE, { ...byZip(4_000), pickup, pickedUpAt: STORE })).toEqual(['at_pickup']);
+    // The middle of a ZIP is no store.
+    expect(from(pickup.point, { ...byZip(0), pickup, pickedUpAt: STORE })).toEqual([]);
+  });
+
+  it('is none where the door may be there: the same house, a neighbour, and what the fix is off', () => {
+    for (const meters of [0, 50, 200, 400, NEIGHBOUR_METERS - 20]) {
+      for (const accuracyMeters of [20, GEOCODER_ACCURACY_METERS]) {
+        const changes = byStreet(meters, accuracyMeters);
+        expect(from(displaced(STORE, meters, 0), changes)).toEqual([]);
+        expect(from(STORE, changes)).toEqual([]);
+        expect(from(displaced(STORE, 0, 250), changes)).toEqual([]);
+      }
+    }
+    for (const changes of [byZip(4_000), { dropoff: null }]) {
+      expect(from(STORE, { ...changes, areNeighbours: true, pickedUpAt: STORE })).toEqual([]);
+    }
+  });
+
+  it('is none for one who has left, though nobody knows where the door is', () => {
+    const away = displaced(STORE, STILL_AT_PICKUP_METERS + 20, 0);
+    for (const changes of [byZip(0), byZip(9_000), { dropoff: null }]) {
+      expect(from(away, { ...changes, pickedUpAt: STORE })).toEqual([]);
+    }
+  });
+
+  it('is none at a door that is known, where the pick-up was recorded too', () => {
+    expect(from(DOOR, { pickedUpAt: DOOR })).toEqual([]);
+  });
+
+  it('is told as far from the door where that is certain', () => {
+    expect(from(STORE, { pickedUpAt: STORE })).toEqual(['handover_far']);
   });
 });

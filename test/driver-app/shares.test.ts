@@ -19,7 +19,7 @@ const UPLOAD_BYTES = 300_000;
 async function start() {
   let nowMs = 0;
   let foreseen: ActionOutcome | null = null;
-  let store: () => Promise<StoredPhoto> = async () => ({ kind: 'stored', name: 'photo' });
+  let store: () => Promise<StoredPhoto> = async () => ({ kind: 'stored', name: 'photo', isBlank: false });
   const counted = { positions: 0, actions: 0, photos: 0 };
   const act = async (): Promise<ActionOutcome> => {
     counted.actions += 1;
@@ -124,7 +124,7 @@ describe('a driver', () => {
     const head = `PUT /driver/duty HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer one\r\nContent-Type: application/json\r\n`;
     for (const connection of slow) connection.send(`${head}Content-Length: 60000\r\n\r\n{`);
     const heard = () => slow.flatMap(({ statuses }) => statuses);
-    await expect.poll(heard, { timeout: 5_000 }).toEqual(Array(DRIVER_REQUEST_BURST).fill(429));
+    await expect.poll(heard).toEqual(Array(DRIVER_REQUEST_BURST).fill(429));
     expect(server.inFlight).toBe(DRIVER_REQUEST_BURST);
   });
 });
@@ -161,7 +161,7 @@ describe('the photo of a delivery', () => {
     await expect.poll(() => world.counted.photos).toBe(1);
     first.destroy();
     expect(await photo('one', world)).toEqual(TOO_MANY);
-    stored.open({ kind: 'stored', name: 'photo' });
+    stored.open({ kind: 'stored', name: 'photo', isBlank: false });
     await expect.poll(async () => (await photo('one', world))[0]).toBe(200);
   });
 
@@ -186,7 +186,7 @@ describe('the photo of a delivery', () => {
     // The rest is dropped and the connection goes on, or its client could not hear the answer.
     connection.finish();
     connection.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
-    await expect.poll(() => connection.statuses, { timeout: 10_000 }).toEqual([status, 404]);
+    await expect.poll(() => connection.statuses).toEqual([status, 404]);
   });
 
   it('that cannot be used makes its driver wait longer each time, and a repeated action is answered still', async () => {
@@ -199,7 +199,7 @@ describe('the photo of a delivery', () => {
     }
     expect(world.counted.photos).toBe(3);
     expect((await photo('other', world))[0]).toBe(422);
-    world.storeWith(async () => ({ kind: 'stored', name: 'photo' }));
+    world.storeWith(async () => ({ kind: 'stored', name: 'photo', isBlank: false }));
     expect((await photo('one', world))[0]).toBe(200);
     world.storeWith(async () => ({ kind: 'unusable', reason: 'damaged' }));
     expect((await photo('one', world))[0]).toBe(422);

@@ -10,6 +10,8 @@ const code = newSecret('sign_in_code');
 async function world() {
   let nowMs = 1_000;
   const asked: string[][] = [];
+  let isDown = false;
+  let held = Promise.resolve();
   const { url } = await startServer({
     trustProxy: true,
     routes: [
@@ -17,6 +19,8 @@ async function world() {
         store: {
           async exchangeSignInCode(...hashes) {
             asked.push(hashes);
+            await held;
+            if (isDown) throw new Error('the database is away');
             return hashes[0] === hashSecret(code) ? { driverId: newId() } : null;
           },
         },
@@ -33,7 +37,18 @@ async function world() {
   const pass = (ms: number) => {
     nowMs += ms;
   };
-  return { send, asked, pass };
+  const fail = (isSo: boolean) => {
+    isDown = isSo;
+  };
+  /** Look-ups wait until the function that this returns is called. */
+  const hold = () => {
+    let release = () => {};
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  };
+  return { send, asked, pass, fail, hold };
 }
 
 test('a code becomes a driver’s token, the same one for the same attempt and another for another', async () => {
@@ -69,6 +84,36 @@ test('a network that guesses waits for the rest of the minute, and others do not
   expect(await send({ code, attempt: 'one' }, '198.51.100.1')).toMatchObject({ status: 200 });
   pass(40_000);
   expect(await send({ code, attempt: 'one' })).toMatchObject({ status: 200 });
+});
+
+test('a network that sends many at once has no more looked up than one after the other', async () => {
+  const { send, asked, hold } = await world();
+  const release = hold();
+  const statuses: number[] = [];
+  const count = 3 * WRONG_LINKS_PER_MINUTE;
+  const all = Array.from({ length: count }, async () => {
+    statuses.push((await send({ code: newSecret('sign_in_code'), attempt: 'one' })).status);
+  });
+  // Each is being looked up, or was refused.
+  await expect.poll(() => asked.length + statuses.length, { timeout: 10_000, interval: 5 }).toBe(count);
+  release();
+  await Promise.all(all);
+  const of = (status: number) => statuses.filter((each) => each === status).length;
+  expect([of(401), of(429)]).toEqual([WRONG_LINKS_PER_MINUTE, 2 * WRONG_LINKS_PER_MINUTE]);
+  expect(asked).toHaveLength(WRONG_LINKS_PER_MINUTE);
+});
+
+test('links that are good, or cannot be looked up, do not count', async () => {
+  const { send, fail } = await world();
+  for (let sent = 0; sent < 2 * WRONG_LINKS_PER_MINUTE; sent++) {
+    expect((await send({ code, attempt: 'one' })).status).toBe(200);
+  }
+  fail(true);
+  for (let sent = 0; sent < 2 * WRONG_LINKS_PER_MINUTE; sent++) {
+    expect((await send({ code, attempt: 'one' })).status).not.toBe(429);
+  }
+  fail(false);
+  expect((await send({ code, attempt: 'one' })).status).toBe(200);
 });
 
 test('of very many networks only so many are counted one by one', () => {

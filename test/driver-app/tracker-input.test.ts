@@ -3,6 +3,8 @@ import { readTracked } from '../../src/driver-app/tracker-input.ts';
 
 const ID = `drp_${'a'.repeat(32)}`;
 const AT_MS = Date.UTC(2026, 10, 22, 13, 41, 5);
+/** A time in whole seconds, which may be any moment of its second. */
+const END_MS = AT_MS + 999;
 const HERE = { lat: 37.76415, lng: -122.41957 };
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -27,13 +29,13 @@ const jsonOf = (coords: object, timestamp: unknown = new Date(AT_MS).toISOString
 describe('a position of Traccar Client', () => {
   test('is read of the query that versions before 9 post without a body', () => {
     const query = { ...position, timestamp: AT_MS / 1_000, speed: 2.1, bearing: 90, accuracy: 12.5, batt: 80 };
-    expect(read({ query })).toEqual(taken(AT_MS, 12.5));
-    expect(read({ query, type: FORM })).toEqual(taken(AT_MS, 12.5));
+    expect(read({ query })).toEqual(taken(END_MS, 12.5));
+    expect(read({ query, type: FORM })).toEqual(taken(END_MS, 12.5));
   });
 
   test('is read of the form that versions from 10 on post', () => {
     const body = new URLSearchParams({ id: ID, lat: '37.76415', lon: '-122.41957', timestamp: String(AT_MS / 1_000) });
-    expect(read({ type: `${FORM}; charset=UTF-8`, body: String(body) })).toEqual(taken(AT_MS));
+    expect(read({ type: `${FORM}; charset=UTF-8`, body: String(body) })).toEqual(taken(END_MS));
   });
 
   test('is read of the JSON that version 9 posts', () => {
@@ -43,10 +45,10 @@ describe('a position of Traccar Client', () => {
   });
 
   test.each([
-    ['seconds', AT_MS / 1_000, AT_MS],
+    ['whole seconds, as the end of its second', AT_MS / 1_000, END_MS],
     ['milliseconds', AT_MS, AT_MS],
     ['ISO 8601', '2026-11-22T13:41:05.000Z', AT_MS],
-    ['ISO 8601 with an offset', '2026-11-22T05:41:05-08:00', AT_MS],
+    ['ISO 8601 in whole seconds with an offset', '2026-11-22T05:41:05-08:00', END_MS],
     ['ISO 8601 with an offset as iPhones write it', '2026-11-22T05:41:05.000-0800', AT_MS],
   ])('has a time in %s', (_form, timestamp, atMs) => {
     expect(read({ query: { ...position, timestamp } })).toEqual(taken(atMs));

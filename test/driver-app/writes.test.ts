@@ -42,7 +42,7 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
       drivers,
       actions,
       photos: {
-        store: async () => ({ kind: 'stored', name: 'photo' }),
+        store: async () => ({ kind: 'stored', name: 'photo', isBlank: false }),
         discard: async (name) => void discarded.push(name),
       },
       allowances,

@@ -6,7 +6,7 @@ const event = (number: number, order = 'order'): StoreEvent => ({
   cursor: String(number),
   type: 'order.paid',
   timestamp: '',
-  data: { order_id: order },
+  data: { order_id: order, sequence: number },
 });
 const found = (followed: StoreEvent[], read: StoreEvent[][] = []) =>
   findMisread({ store: { id: 'store' }, followed, read });

@@ -76,13 +76,17 @@ export function findMisread({
   followed,
   read,
 }: Omit<Seen, 'store'> & { readonly store: { readonly id: string } }): string[] {
-  const cursors = followed.map(({ cursor }) => Number(cursor));
-  const odd = cursors.filter((cursor, i) => i > 0 && cursor <= (cursors[i - 1] ?? 0));
+  const odd = followed.filter((event, i) => followed.slice(0, i).some((earlier) => isMisplaced(earlier, event)));
   const differing = read.filter((events) =>
     events.some((event, i) => JSON.stringify(event) !== JSON.stringify(followed[i] ?? event)),
   );
   return [
-    ...odd.map((cursor) => `events: the reader of ${store.id} saw ${cursor} out of order`),
+    ...odd.map(({ cursor }) => `events: the reader of ${store.id} saw ${cursor} out of order`),
     ...(differing.length > 0 ? [`events: ${differing.length} readings of ${store.id} differ`] : []),
   ];
 }
+
+/** Whether an event is the earlier one again, or one of the same order that happened before it. */
+const isMisplaced = (earlier: StoreEvent, { cursor, data }: StoreEvent): boolean =>
+  cursor === earlier.cursor ||
+  (data.order_id === earlier.data.order_id && Number(data.sequence) < Number(earlier.data.sequence));

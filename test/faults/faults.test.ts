@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { hasRedis } from '../harness/redis.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -11,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..');
 function run(...args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const all = [join(ROOT, 'scripts/faults.mjs'), '--no-results', ...args];
-    execFile(process.execPath, all, { cwd: ROOT, timeout: 170_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, all, { cwd: ROOT, timeout: RUN_MS }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${stdout}\n${stderr}`));
       else resolve(stdout);
     });
@@ -22,27 +23,31 @@ function run(...args: string[]): Promise<string> {
 test.skipIf(!hasRedis())(
   'identical requests with one key, on two API processes',
   () => faultless('same-key', '0.02'),
-  180_000,
+  RUN_MS + STEP_MS,
 );
-test.skipIf(!hasRedis())('an API process that is killed under load', () => faultless('kill-api', '0.01'), 180_000);
+test.skipIf(!hasRedis())(
+  'an API process that is killed under load',
+  () => faultless('kill-api', '0.01'),
+  RUN_MS + STEP_MS,
+);
 test.skipIf(!hasRedis())(
   'the process that plans is killed, and then stands still',
   () => faultless('planner-killed', '0.1'),
-  180_000,
+  RUN_MS + STEP_MS,
 );
-test.skipIf(!hasRedis())('dispatch modes, to and fro', () => faultless('dispatch-mode', '0.05'), 180_000);
+test.skipIf(!hasRedis())('dispatch modes, to and fro', () => faultless('dispatch-mode', '0.05'), RUN_MS + STEP_MS);
 test(
   'bodies that are mutated, against a second reading of the contract',
   () => faultless('mutated-bodies', '0.002'),
-  180_000,
+  RUN_MS + STEP_MS,
 );
-test('raw requests that are malformed or misleading', () => faultless('raw-sockets', '0.005'), 180_000);
+test('raw requests that are malformed or misleading', () => faultless('raw-sockets', '0.005'), RUN_MS + STEP_MS);
 test.skipIf(!hasRedis())(
   'random sequences of commands, against a model of an order in one process',
   () => faultless('model-in-process', '0.005'),
-  180_000,
+  RUN_MS + STEP_MS,
 );
-test.skipIf(!hasRedis())('a Redis that loses everything', () => faultless('redis-emptied', '0.1'), 180_000);
+test.skipIf(!hasRedis())('a Redis that loses everything', () => faultless('redis-emptied', '0.1'), RUN_MS + STEP_MS);
 
 async function faultless(row: string, scale: string): Promise<void> {
   const said = await run('--row', row, '--scale', scale, '--seed', '7');

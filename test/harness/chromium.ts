@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium } from 'playwright-core';
+import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
+import { POLL_MS, STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
 
 /** The path of a browser; undefined if there is none on the PATH. */
@@ -21,6 +22,13 @@ const FLAGS = [
   '--disable-dev-shm-usage',
 ];
 
+export type Browser = {
+  readonly context: BrowserContext;
+  /** Opens a context with a storage of its own. */
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
+  close(): Promise<void>;
+};
+
 /**
  * Starts a headless browser with an empty profile, by default in a phone's size. `flags` are added to the
  * usual ones.
@@ -28,7 +36,7 @@ const FLAGS = [
 export async function launchBrowser(
   viewport: { width: number; height: number } = { width: 390, height: 844 },
   flags: readonly string[] = [],
-): Promise<{ context: BrowserContext; close(): Promise<void> }> {
+): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('No Chromium on the PATH: guard the test with findChromium().');
   const profile = mkdtempSync(join(tmpdir(), 'sameday-chromium-'));
@@ -37,10 +45,19 @@ export async function launchBrowser(
     args: [...FLAGS, ...flags],
     headless: true,
     viewport,
-    timeout: 60_000,
+    timeout: STEP_MS,
   });
+  const patient = (opened: BrowserContext): BrowserContext => {
+    opened.setDefaultTimeout(POLL_MS);
+    return opened;
+  };
   return {
-    context,
+    context: patient(context),
+    async newContext(options) {
+      const browser = context.browser();
+      if (!browser) throw new Error('the browser is gone');
+      return patient(await browser.newContext(options));
+    },
     async close() {
       await context.close();
       rmSync(profile, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-const ANSWER_MS = 10_000;
+/** Above the service's own deadline, whose answer says more. */
+const ANSWER_MS = 60_000;
 const MAX_CONNECTIONS = 512;
 /** Idle time after which a connection is closed, before the server closes it, as HTTP clients do. */
 const IDLE_MS = 4_000;

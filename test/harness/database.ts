@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { withDatabase } from './database-url.ts';
+import { STEP_MS } from './patience.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -43,7 +44,7 @@ export async function freshDatabase(options: { migrated?: boolean; max?: number 
 
 async function dropUnused(admin: Sql, name: string): Promise<void> {
   // A backend ends a moment after its client has closed the connection.
-  const until = performance.now() + 5_000;
+  const until = performance.now() + STEP_MS;
   for (;;) {
     const open = await admin`select application_name, state, query from pg_stat_activity where datname = ${name}`;
     if (open.length === 0) break;
@@ -60,7 +61,7 @@ async function dropUnused(admin: Sql, name: string): Promise<void> {
 /** Runs `work` on the server's own database. */
 async function onServer<Result>(url: string, work: (admin: Sql) => Promise<Result>): Promise<Result> {
   // Cloning many databases at once waits for the disk, which is no fault.
-  const admin = connect({ url, applicationName: 'test', max: 1, statementTimeoutMs: 60_000, deadlineMs: 60_000 });
+  const admin = connect({ url, applicationName: 'test', max: 1, statementTimeoutMs: STEP_MS, deadlineMs: STEP_MS });
   try {
     return await work(admin);
   } finally {

@@ -3,7 +3,10 @@ import { Planner } from '../../src/planner/planner.ts';
 import type { OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } from '../../src/planner/types.ts';
 
 /** An order of a simulated day; it may be ready at another time than the planner is told. */
-export type DayOrder = OpenOrder & { readonly reallyReadyMs?: number };
+export type DayOrder = OpenOrder & { readonly reallyReadyMs?: number; readonly doorAtFirst?: DoorAtFirst };
+
+/** Where the planner takes a door to be until it is found; `foundMs` is Infinity for one that never is. */
+export type DoorAtFirst = { readonly dropoff: OpenOrder['dropoff']; readonly foundMs: number };
 
 export type DayDriver = Omit<PlannedDriver, 'freeAtMs' | 'isPickingUp' | 'told'>;
 
@@ -33,6 +36,14 @@ export type DayShape = {
   readonly onTell?: (tell: Tell, nowMs: number) => void;
 };
 
+const foundMsOf = ({ placedMs, doorAtFirst }: DayOrder) => Math.max(placedMs, doorAtFirst?.foundMs ?? placedMs);
+
+/** The order as the planner knows it by a time. */
+function asKnown(order: DayOrder, nowMs: number): DayOrder {
+  const { doorAtFirst } = order;
+  return doorAtFirst && nowMs < doorAtFirst.foundMs ? { ...order, dropoff: doorAtFirst.dropoff } : order;
+}
+
 const readyMsOf = (order: DayOrder) => order.reallyReadyMs ?? order.readyMs;
 
 /** While a parcel is not ready nobody knows when it will be: until then its driver is thought free as expected. */
@@ -60,7 +71,10 @@ export class PlannedDay {
   readonly #places = new Map<string, Place>();
   /** Orders that are ready earlier than was said, by when. */
   readonly #early: DayOrder[];
+  /** Orders whose door is found later, by when. */
+  readonly #sought: DayOrder[];
   #next = 0;
+  #nextFound = 0;
   #nextEarly = 0;
 
   constructor(shape: DayShape) {
@@ -70,6 +84,9 @@ export class PlannedDay {
     this.#early = shape.orders
       .filter((order) => readyMsOf(order) < order.readyMs)
       .sort((a, b) => readyMsOf(a) - readyMsOf(b));
+    this.#sought = shape.orders
+      .filter(({ doorAtFirst }) => doorAtFirst !== undefined)
+      .sort((a, b) => foundMsOf(a) - foundMsOf(b));
     this.planner = new Planner(shape.rules);
   }
 
@@ -88,14 +105,18 @@ export class PlannedDay {
   #look(nowMs: number): void {
     const { planner, everyMs, waits, onTell } = { planner: this.planner, ...this.#shape };
     for (let order = this.#orders[this.#next]; order && order.placedMs <= nowMs; order = this.#orders[this.#next]) {
-      planner.putOrder(order, nowMs);
+      planner.putOrder(asKnown(order, nowMs), nowMs);
       this.#next++;
+    }
+    for (let order = this.#sought[this.#nextFound]; order && foundMsOf(order) <= nowMs; this.#nextFound++) {
+      this.#findDoor(order, nowMs);
+      order = this.#sought[this.#nextFound + 1];
     }
     // A store says so when an order is ready before its time.
     for (let order = this.#early[this.#nextEarly]; order; order = this.#early[this.#nextEarly]) {
       const readyMs = readyMsOf(order);
       if (readyMs > nowMs) break;
-      if (!this.toldMs.has(order.id)) planner.putOrder({ ...order, readyMs }, nowMs);
+      if (!this.toldMs.has(order.id)) planner.putOrder({ ...asKnown(order, nowMs), readyMs }, nowMs);
       this.#nextEarly++;
     }
     for (const state of this.#states.values()) if (state.awaited) this.#put(state, nowMs);
@@ -110,6 +131,16 @@ export class PlannedDay {
     }
     if (waits) for (const wait of planner.waits(nowMs)) this.#move(wait, nowMs);
     for (const state of this.#states.values()) this.#drive(state, nowMs, nextMs);
+  }
+
+  /** Has the planner know where a door is, also on the route of a driver who was told of it. */
+  #findDoor(order: DayOrder, nowMs: number): void {
+    if (!this.toldMs.has(order.id)) this.planner.putOrder(order, nowMs);
+    for (const state of this.#states.values()) {
+      if (!state.driver.told.some((stop) => stop.order.id === order.id)) continue;
+      const told = state.driver.told.map((stop) => (stop.order.id === order.id ? { ...stop, order } : stop));
+      this.#put({ ...state, driver: { ...state.driver, told } }, nowMs);
+    }
   }
 
   #tell({ driverId, stops, orders }: Tell, nowMs: number): void {

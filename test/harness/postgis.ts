@@ -18,6 +18,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { readPidFile, stopPostmaster } from '../../src/sandbox/postgres-process.ts';
+import { STEP_MS } from './patience.ts';
 
 export type Postgis = {
   /** URL with user and password, of a database with the extension. */
@@ -27,8 +28,6 @@ export type Postgis = {
   stop(): Promise<void>;
 };
 
-const INIT_MS = 60_000;
-const READY_MS = 30_000;
 const ATTEMPTS = 5;
 const SETPRIV = '/usr/bin/setpriv';
 /** Debian's folder of servers, with a folder for each version. */
@@ -119,7 +118,7 @@ function initCluster(programs: string, folder: string, password: string, runAs: 
   if (runAs) chownSync(passwordFile, runAs.uid, runAs.gid);
   const args = ['-D', join(folder, 'cluster'), '-U', 'bench', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
   args.push(`--pwfile=${passwordFile}`, '--no-instructions');
-  execFileSync(join(programs, 'initdb'), args, { ...spawnOptions(runAs), timeout: INIT_MS, stdio: 'pipe' });
+  execFileSync(join(programs, 'initdb'), args, { ...spawnOptions(runAs), timeout: STEP_MS, stdio: 'pipe' });
   rmSync(passwordFile);
 }
 
@@ -161,7 +160,7 @@ async function startOnce(programs: string, folder: string, port: number, runAs: 
   process.once('exit', stopWithRun);
   child.once('exit', () => process.off('exit', stopWithRun));
   child.unref();
-  const until = performance.now() + READY_MS;
+  const until = performance.now() + STEP_MS;
   while (!(readPidFile(cluster)?.pid === child.pid && readPidFile(cluster)?.ready)) {
     if (ended || performance.now() > until) {
       child.kill('SIGQUIT');

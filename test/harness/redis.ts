@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
 
 export type FreshRedis = {
@@ -25,7 +26,6 @@ export type RedisServer = {
   start(how: 'with its data' | 'empty'): Promise<void>;
 };
 
-const READY_MS = 10_000;
 const PORT_RETRY_MS = 100;
 /** Below the ports of outgoing connections, one of which could take it while the server is stopped. */
 const [LOWEST_PORT, HIGHEST_PORT] = [15_000, 32_000];
@@ -72,7 +72,7 @@ async function startServer(program: string, prefix: string): Promise<FreshRedis>
       kill,
       async start(how) {
         if (how === 'empty') for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
-        const untilMs = performance.now() + READY_MS;
+        const untilMs = performance.now() + STEP_MS;
         do {
           running = launch(program, port, dir);
           if (await start()) return;
@@ -117,7 +117,7 @@ async function answers(url: string): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   try {
     const late = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), READY_MS);
+      timer = setTimeout(() => resolve(false), STEP_MS);
     });
     return await Promise.race([redis.ping().then(() => true), late]);
   } catch {

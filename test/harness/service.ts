@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { STEP_MS } from './patience.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const READY_MS = 60_000;
-const STOP_MS = 15_000;
 
 export type Running = {
   /** The URL of the built service. */
@@ -58,7 +57,7 @@ export function startBuiltService(env: Environment, root: string = ROOT): Promis
 function readyService(child: ChildProcess, dataDir: string): Promise<Running> {
   let output = '';
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => fail('was not ready in time'), READY_MS);
+    const timer = setTimeout(() => fail('was not ready in time'), STEP_MS);
     const fail = (why: string) => {
       clearTimeout(timer);
       child.kill('SIGKILL');
@@ -87,7 +86,7 @@ function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<numbe
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
       reject(new Error('The service did not stop in time'));
-    }, STOP_MS);
+    }, STEP_MS);
     child.once('exit', (code, by) => {
       clearTimeout(timer);
       resolve(code ?? by ?? 0);
@@ -102,7 +101,7 @@ export function runCli<Result = Record<string, string>>(env: Environment, ...arg
     execFile(
       process.execPath,
       [join(ROOT, 'dist/cli.js'), ...args, '--json'],
-      { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: READY_MS },
+      { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: STEP_MS },
       (error, stdout, stderr) => {
         if (error) reject(new Error(`sameday ${args.join(' ')} exited with ${error.code}: ${stderr}`));
         else resolve(JSON.parse(stdout) as Result);
@@ -113,7 +112,7 @@ export function runCli<Result = Record<string, string>>(env: Environment, ...arg
 
 /** Runs a command as a person does; returns what it prints. */
 export function runCliAsText(env: Environment, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
-  const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: READY_MS };
+  const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: STEP_MS };
   return promisify(execFile)(process.execPath, [join(ROOT, 'dist/cli.js'), ...args], options);
 }
 

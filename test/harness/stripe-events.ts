@@ -32,7 +32,7 @@ export async function openEvents() {
     standIn,
     /** The events since the last call. */
     async taken(): Promise<StripeEvent[]> {
-      await expect.poll(() => standIn.events().pending, { timeout: 10_000, interval: 5 }).toBe(0);
+      await expect.poll(() => standIn.events().pending, { interval: 5 }).toBe(0);
       return events.splice(0);
     },
   };

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { STEP_MS } from '../harness/patience.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 let folder: string;
@@ -29,7 +30,7 @@ async function loadedModules(code: string): Promise<string[]> {
     write: false,
   });
   writeFileSync(entry, outputFiles[0]?.text ?? '');
-  const output = execFileSync(process.execPath, [entry], { cwd: ROOT, encoding: 'utf8', timeout: 30_000 });
+  const output = execFileSync(process.execPath, [entry], { cwd: ROOT, encoding: 'utf8', timeout: STEP_MS });
   return JSON.parse(output.trim().split('\n').at(-1) ?? '[]') as string[];
 }
 

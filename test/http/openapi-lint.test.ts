@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { apiDocuments } from '../harness/api-document.ts';
+import { STEP_MS } from '../harness/patience.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CLI = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
@@ -19,7 +20,7 @@ async function lint(name: string, document: object): Promise<Report> {
   writeFileSync(file, JSON.stringify(document));
   const config = `--config=${join(import.meta.dirname, 'redocly.yaml')}`;
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  const options = { cwd: folder, env, timeout: 60_000, maxBuffer: 16 * 1024 * 1024 };
+  const options = { cwd: folder, env, timeout: STEP_MS, maxBuffer: 16 * 1024 * 1024 };
   const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'lint', file, '--format=json', config], options)
     // It ends with 1 where it found something.
     .catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }));

@@ -70,7 +70,7 @@ describe('/metrics', () => {
     [true, null, true],
   ])('in the sandbox (%s) with the token %s it is there: %s', (sandbox, metricsToken, isThere) => {
     const metrics = { registry: createMetrics() } as Metrics;
-    const routes = healthRoutes({ sandbox, metricsToken }, {} as Database, metrics);
+    const routes = healthRoutes({ sandbox, metricsToken }, {} as Database, metrics, () => true);
     expect(routes.some(({ pattern }) => pattern === '/metrics')).toBe(isThere);
   });
 });

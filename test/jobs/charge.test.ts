@@ -9,6 +9,7 @@ import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
@@ -29,7 +30,7 @@ async function world(
   const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
   onTestFinished(() => standIn.close());
   standIn.orderFaults(faults);
-  const stripe = createStripeCharger({ secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: 2_000 });
+  const stripe = createStripeCharger({ secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: STEP_MS });
   onTestFinished(() => stripe.close());
   const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });

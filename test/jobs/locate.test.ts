@@ -124,7 +124,7 @@ describe('the job that finds a dropoff', () => {
     const heard = await noticesDuring(database, async () => {
       expect(await runJob(orderId, outboxId, FOUND)).toEqual({ kind: 'done' });
     });
-    expect(heard).toEqual([`${ORIGIN}:details:${orderId}`]);
+    expect(heard.sort()).toEqual([`${ORIGIN}:details:${orderId}`, `${ORIGIN}:door:${orderId}`]);
     expect(asked).toEqual(['401 Valencia St, San Francisco, CA 94103']);
     expect(await pointOf(orderId)).toEqual(DOOR);
     expect(await isDone(outboxId)).toBe(true);
@@ -245,7 +245,7 @@ describe('an order has on record', () => {
     await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
     const positionAt = new Date('2026-03-02T15:00:00.000Z');
     const proof = { distanceMeters: 34, positionAt };
-    const receipt = { distanceMeters: 900, positionAt, stampIsPlausible: true, doubts: [], proof };
+    const receipt = { distanceMeters: 900, positionAt, stampIsPlausible: true, doubts: [], proof, pickedUpAt: null };
     await storeOf(database.sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', STAMP, receipt);
     const order = await storeOf(database.sql).findStoreOrder(orderId, retailerId);
     expect(order?.proof_distance_meters).toBe(34);

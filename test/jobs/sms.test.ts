@@ -10,6 +10,7 @@ import type { TextBounds } from '../../src/store/text-rows.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
@@ -40,7 +41,7 @@ async function world(
     authToken: 'sandbox',
     from: '+15005550006',
     apiBase: standIn.url,
-    timeoutMs: 2_000,
+    timeoutMs: STEP_MS,
   });
   onTestFinished(() => twilio.close());
   const store = await addStoreRow(sql);

@@ -14,6 +14,7 @@ import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { statusUrlOf } from '../../src/vendors/twilio-calls.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
 import { startServer } from '../http/support.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
@@ -26,7 +27,7 @@ afterAll(() => database.drop());
 
 const STAMP = { actionId: null, capturedAt: null };
 const ALL: readonly OptionalText[] = ['on_the_way', 'delivered', 'not_delivered'];
-const SOON = { timeout: 10_000, interval: 20 };
+const SOON = { interval: 20 };
 let phones = 0;
 
 type Options = {
@@ -74,7 +75,7 @@ async function world(options: Options = {}) {
     authToken: 'sandbox',
     from: '+15005550006',
     apiBase: standIn.url,
-    timeoutMs: 2_000,
+    timeoutMs: STEP_MS,
   });
   onTestFinished(() => twilio.close());
 

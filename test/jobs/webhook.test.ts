@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createWebhookJob, retryAfter } from '../../src/jobs/webhook.ts';
-import { MAX_WEBHOOKS_PER_ENDPOINT, MAX_WEBHOOKS_PER_STORE, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
+import { WEBHOOK_CONCURRENCY, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
 import type { FailedAttempt, OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import type { WebhookOutcome } from '../../src/vendors/webhook-client.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
@@ -23,6 +23,7 @@ const delivery = (changes: Partial<OwedDelivery> = {}): OwedDelivery => ({
   relays: 0,
   dueInSeconds: 0,
   ageSeconds: 0,
+  isLeftOver: false,
   endpoint,
   ...changes,
 });
@@ -49,16 +50,16 @@ function world(options: {
   const job = createWebhookJob({
     store: {
       openDelivery: async (outboxId) => options.open(outboxId),
-      recordDelivered: async (_delivery, result) => void done.push(['delivered', result]),
+      recordDelivered: async (_delivery, result, releases) => {
+        done.push(['delivered', result, releases]);
+        return [];
+      },
       recordFailedAttempt: async (_delivery, failed) => {
         done.push(['failed', failed]);
         return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
       },
       recordUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
-      postponeDelivery: async ({ outboxId }, seconds) => {
-        done.push(['put off', outboxId, seconds]);
-        return [row];
-      },
+      parkDelivery: async ({ outboxId }) => void done.push(['parked', outboxId]),
       finishOutbox: async (outboxId) => void done.push(['finish', outboxId]),
     },
     client: {
@@ -78,7 +79,10 @@ function world(options: {
 test.each([200, 201, 204, 299])('a %i counts as delivered', async (status) => {
   const { run, done } = world({ open: () => delivery(), outcome: { kind: 'answered', status } });
   expect(await run()).toEqual({ kind: 'done' });
-  expect(done).toEqual([['delivered', String(status)]]);
+  expect(done).toEqual([
+    ['delivered', String(status), 2],
+    ['relay', 0],
+  ]);
 });
 
 test.each<[string, FailedAttempt['receiver'], WebhookOutcome]>([
@@ -97,7 +101,7 @@ test.each<[string, FailedAttempt['receiver'], WebhookOutcome]>([
   const { run, done } = world({ open: () => delivery(), outcome });
   expect(await run()).toEqual({ kind: 'done' });
   expect(done).toEqual([
-    ['failed', { result, retryInSeconds: 5.25, receiver }],
+    ['failed', { result, retryInSeconds: 5.25, receiver, releases: receiver === 'refuses' ? 2 : 0 }],
     ['relay', 1],
   ]);
 });
@@ -105,7 +109,7 @@ test.each<[string, FailedAttempt['receiver'], WebhookOutcome]>([
 test('a receiver that answers 410 gets no other attempt', async () => {
   const { run, done } = world({ open: () => delivery(), outcome: { kind: 'answered', status: 410 } });
   await run();
-  expect(done[0]).toEqual(['failed', { result: '410', retryInSeconds: null, receiver: 'gone' }]);
+  expect(done[0]).toEqual(['failed', { result: '410', retryInSeconds: null, receiver: 'gone', releases: 0 }]);
 });
 
 test('the pauses between attempts grow, and the last attempt is made after a day', () => {
@@ -121,72 +125,71 @@ test('the pauses between attempts grow, and the last attempt is made after a day
   expect(times.length).toBeLessThan(16);
 });
 
-test('a held endpoint is left alone, and its deliveries are spread over the time afterwards', async () => {
-  const { run, done } = world({ open: () => delivery({ endpoint: { ...endpoint, heldSeconds: 60 } }) });
-  await run();
+test('a delivery whose endpoint is left alone is parked, and nothing is sent or relayed', async () => {
+  const sent: Record<string, string>[] = [];
+  const { run, done } = world({ open: () => delivery({ endpoint: { ...endpoint, heldSeconds: 60 } }), sent });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(done).toEqual([['parked', 1]]);
+  expect(sent).toEqual([]);
+});
+
+test('one that waited for a day behind its receiver is given up where it finds no place, and parked where none is asked for', async () => {
+  const outcome = () => new Promise<WebhookOutcome>(() => undefined);
+  const held = { ...endpoint, id: 'held', heldSeconds: 60 };
+  const open = (outboxId: number) =>
+    delivery({ outboxId, isLeftOver: outboxId > 1, endpoint: outboxId === 3 ? held : endpoint });
+  const { run, done } = world({ open, outcome });
+  void run(1);
+  await run(2);
+  await run(3);
   expect(done).toEqual([
-    ['put off', 1, 90],
-    ['relay', 1],
+    ['undeliverable', 'too_slow'],
+    ['parked', 3],
   ]);
 });
 
-/** A job whose receivers do not answer before the test lets them; the webhook of a job is named by `names`. */
-function slowWorld(nameOf: (outboxId: number) => { readonly id: string; readonly ownerId: string }) {
+test('a delivery that finds no place at its receiver is parked, and goes when one that was accepted releases it', async () => {
   const waiting: (() => void)[] = [];
   const outcome = () =>
     new Promise<WebhookOutcome>((resolve) => {
       waiting.push(() => resolve({ kind: 'answered', status: 204 }));
     });
-  const open = (outboxId: number) =>
-    delivery({ outboxId, ageSeconds: 40, endpoint: { ...endpoint, ...nameOf(outboxId) } });
-  return { ...world({ open, outcome }), waiting };
-}
-
-test('a slow webhook delays its own deliveries only, and leaves places to the store’s other webhooks', async () => {
-  const others = new Map([
-    [100, { id: 'another webhook', ownerId: 'store' }],
-    [101, { id: 'a webhook', ownerId: 'another store' }],
+  const { run, done } = world({ open: (outboxId) => delivery({ outboxId }), outcome });
+  const first = run(1);
+  await expect.poll(() => waiting.length).toBe(1);
+  await run(2);
+  expect(done).toEqual([['parked', 2]]);
+  waiting[0]?.();
+  await first;
+  expect(done.slice(1)).toEqual([
+    ['delivered', '204', 2],
+    ['relay', 0],
   ]);
-  const { run, done, waiting } = slowWorld((id) => others.get(id) ?? { id: 'webhook', ownerId: 'store' });
-  const tries = Array.from({ length: MAX_WEBHOOKS_PER_ENDPOINT }, (_, index) => run(index));
-  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT);
-  await run(50);
-  expect(done).toEqual([
-    ['put off', 50, 11],
-    ['relay', 1],
-  ]);
-  const rest = [run(100), run(101)];
-  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT + 2);
+  const next = [run(2), run(3)];
+  await expect.poll(() => waiting.length).toBe(3);
   for (const answer of waiting) answer();
-  await Promise.all([...tries, ...rest]);
-  const next = run(51);
-  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT + 3);
-  waiting.at(-1)?.();
-  await next;
+  await Promise.all(next);
 });
 
-test('the slow webhooks of one store together delay no other store', async () => {
-  const { run, done, waiting } = slowWorld((id) => ({ id: `webhook ${id % 4}`, ownerId: id < 90 ? 'store' : 'other' }));
-  const tries = Array.from({ length: MAX_WEBHOOKS_PER_STORE }, (_, index) => run(index));
-  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE);
-  await run(50);
-  expect(done).toEqual([
-    ['put off', 50, 11],
-    ['relay', 1],
-  ]);
-  const other = run(91);
-  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_STORE + 1);
-  for (const answer of waiting) answer();
-  await Promise.all([...tries, other]);
-});
-
-test('the operator’s webhook, whose id is the store’s, has as many places as any other', async () => {
-  const { run, done, waiting } = slowWorld(() => ({ id: 'store', ownerId: 'store' }));
-  const tries = Array.from({ length: MAX_WEBHOOKS_PER_ENDPOINT }, (_, index) => run(index));
-  await expect.poll(() => waiting.length).toBe(MAX_WEBHOOKS_PER_ENDPOINT);
-  expect(done).toEqual([]);
-  for (const answer of waiting) answer();
-  await Promise.all(tries);
+test('stores whose receivers are slow leave places to others, whatever they are to be told', async () => {
+  let open = 0;
+  const outcome = () =>
+    new Promise<WebhookOutcome>((resolve) => {
+      if (++open > WEBHOOK_CONCURRENCY) resolve({ kind: 'unanswered', code: 'busy' });
+    });
+  const { run } = world({
+    open: (outboxId) => {
+      const ownerId = outboxId < 400 ? `slow ${outboxId % 4}` : 'other';
+      return delivery({ outboxId, endpoint: { ...endpoint, id: `${ownerId} ${outboxId % 12}`, ownerId } });
+    },
+    outcome,
+  });
+  for (let outboxId = 0; outboxId < 400; outboxId++) void run(outboxId);
+  await expect.poll(() => open).toBeGreaterThanOrEqual(12);
+  const before = open;
+  void run(400);
+  await expect.poll(() => open).toBe(before + 1);
+  expect(open).toBeLessThanOrEqual(WEBHOOK_CONCURRENCY);
 });
 
 test('a webhook whose secret was rotated is signed by both secrets, the new one first', async () => {
@@ -222,13 +225,13 @@ test('a job whose delivery was postponed to a later job does nothing', async () 
   expect(await run(1, 1)).toEqual({ kind: 'done' });
   expect(done).toEqual([]);
   await run(1, 2);
-  expect(done).toEqual([['delivered', '204']]);
+  expect(done[0]).toEqual(['delivered', '204', 2]);
 });
 
 test('of two jobs of a due delivery the first one makes it', async () => {
   const { run, done } = world({ open: () => delivery({ relays: 2 }) });
   await run(1, 1);
-  expect(done).toEqual([['delivered', '204']]);
+  expect(done[0]).toEqual(['delivered', '204', 2]);
 });
 
 test('a stop of this process does not count as a failure of the store', async () => {

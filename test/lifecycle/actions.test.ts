@@ -272,7 +272,7 @@ describe('a delivery over HTTP', () => {
         async store() {
           const name = `${String(names++).padStart(32, '0')}.jpg`;
           photos.add(name);
-          return { kind: 'stored', name };
+          return { kind: 'stored', name, isBlank: false };
         },
         discard: async (name) => void photos.delete(name),
       },

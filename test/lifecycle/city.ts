@@ -68,7 +68,7 @@ export async function startProcess(tables: Tables, processId: string) {
   const redispatch = createRedispatch(parts);
   const shared = { ...parts, redispatch };
   const sweep = createSweep(shared);
-  const actions = createDriverActions({ ...shared, receipts: async () => null, releaseBudget: async () => 0 });
+  const actions = createDriverActions({ ...shared, receipts: async () => null, releasesPerHour: 0 });
   const positions = createPositions({ ...shared, writer: createWriter(tables) });
   const cancelOrder = createCancelOrder(shared);
   const groupCommit = createCommits(tables, processId);

@@ -40,18 +40,33 @@ beforeEach(async () => {
   // No driver of an earlier test is on duty.
   await database.sql`update drivers set on_duty = false`;
   await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
-  const tiers = await store.loadTiers();
-  matcher = new Matcher(tiers);
-  closers = new Closers(logger);
   // As if this process had been listening for longer than a silence lasts.
   clockLeadMs = -2 * DRIVER_SILENT_MS;
+  closers = new Closers(logger);
+  ({ dispatch, matcher } = await startDispatch(store));
+  clockLeadMs = 0;
+});
+afterEach(() => closers.closeAll());
+
+/**
+ * The dispatch of one more process, until the end of the test.
+ *
+ * @param tables the statements on its connections
+ * @param releasesPerHour orders that a driver may give back within an hour; 0 for no bound
+ */
+export async function startDispatch(
+  tables: Store,
+  releasesPerHour = 0,
+): Promise<{ readonly dispatch: Dispatch; readonly matcher: Matcher }> {
+  const tiers = await tables.loadTiers();
+  const memory = new Matcher(tiers);
   const events = new OrderEvents();
-  dispatch = buildDispatch({
-    config: { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 } } as Config,
+  const started = buildDispatch({
+    config: { geocoderUrl: null, releasesPerHour, sms: { delaySeconds: 0 } } as Config,
     database: { isAway: () => false },
-    store,
-    matcher,
-    tiers: new LoadedTiers(store, matcher),
+    store: tables,
+    matcher: memory,
+    tiers: new LoadedTiers(tables, memory),
     relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
     paymentWait: { paymentWithin: async () => 'processing' },
     pace: { orderTook: () => undefined },
@@ -60,10 +75,9 @@ beforeEach(async () => {
     logger,
     closers,
   });
-  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  clockLeadMs = 0;
-});
-afterEach(() => closers.closeAll());
+  events.subscribe({ driverFreed: (driverId) => started.redispatch.driverAvailable(driverId) });
+  return { dispatch: started, matcher: memory };
+}
 
 /** Reads the tables into memory, as a start does. */
 export const readEverything = () => dispatch.fleet.rebuild();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ActionOutcome } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
+import { ZIP_ACCURACY_METERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
 import { database, dispatch, readEverything, retailerId, store } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, STORE_POINT } from './orders.ts';
@@ -12,15 +13,17 @@ const STAMP = { actionId: null, capturedAt: null };
 const MINUTE = 60_000;
 
 /** A paid order that was assigned some minutes ago to a driver at the store. */
-async function assigned(minutesAgo: number) {
+async function assigned(minutesAgo: number, { line1 = '1 First St', zip = '10001', accuracyMeters = 20 } = {}) {
   const { sql } = database;
   const driverId = await addDriverOnDuty(sql);
   const orderId = await addOrder(sql, retailerId, 'pending_dispatch', null);
   const addressId = newId();
   await sql`
     insert into dropoff_addresses (id, line1, city, state, zip, lat, lng, accuracy_meters, point_source)
-    values (${addressId}, '1 First St', 'New York', 'NY', '10001', ${DOOR.lat}, ${DOOR.lng}, 20, 'geocoder')`;
-  await sql`update orders set dropoff_address_id = ${addressId} where id = ${orderId}`;
+    values (${addressId}, ${line1}, 'New York', 'NY', ${zip}, ${DOOR.lat}, ${DOOR.lng}, ${accuracyMeters}, 'geocoder')`;
+  await sql`
+    update orders set dropoff_address_id = ${addressId}, pickup_address = '20 Test Square, New York, NY 10003'
+    where id = ${orderId}`;
   await store.assignWaiting(orderId, { driverId, distanceMeters: 1_500 });
   await sql`
     update orders set payment_status = 'paid', assigned_at = now() - make_interval(mins => ${minutesAgo})
@@ -31,7 +34,8 @@ async function assigned(minutesAgo: number) {
     orderId,
     at: (point: Point) => expect(dispatch.positions.report(driverId, point)).toBe('taken'),
     pickUp: (capturedAt?: Date) => done(dispatch.actions.pickUp(action(capturedAt))),
-    deliver: (capturedAt?: Date) => done(dispatch.actions.deliver(action(capturedAt), PHOTO)),
+    deliver: (capturedAt?: Date, isBlank?: boolean) =>
+      done(dispatch.actions.deliver(action(capturedAt), PHOTO, isBlank)),
     fail: () => done(dispatch.actions.undeliverable(action(), 'nobody_home')),
     bringBack: () => done(dispatch.actions.returned(action())),
     /** What the customer and the store see, and what the driver gets. */
@@ -119,6 +123,70 @@ describe('what did not happen counts for the customer, and its payout is held', 
     order.at(DOOR);
     await order.deliver();
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['pickup_far'] });
+  });
+});
+
+describe('the payout of a driver who does not leave the store', () => {
+  const BY_ZIP = { accuracyMeters: ZIP_ACCURACY_METERS };
+
+  it('is held if they wait and press "Delivered", though the door is known by its ZIP alone', async () => {
+    const order = await assigned(20, BY_ZIP);
+    order.at(STORE_POINT);
+    await order.pickUp();
+    order.at(displaced(STORE_POINT, 40, 0));
+    await order.deliver();
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['at_pickup'] });
+  });
+
+  it('is held if the picture shows nothing, wherever they are', async () => {
+    const [there, here] = [await assigned(20), await assigned(20, BY_ZIP)];
+    for (const [order, point] of [[there, DOOR] as const, [here, STORE_POINT] as const]) {
+      order.at(STORE_POINT);
+      await order.pickUp();
+      order.at(point);
+      await order.deliver(undefined, true);
+    }
+    expect(await there.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['blank_photo'] });
+    const reasons = ['at_pickup', 'blank_photo'];
+    expect(await here.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons });
+  });
+
+  it('is held if they say that nobody was home, and bring it back', async () => {
+    const order = await assigned(20, BY_ZIP);
+    order.at(STORE_POINT);
+    await order.pickUp();
+    await order.fail();
+    await order.bringBack();
+    expect(await order.outcome()).toEqual({ status: 'returned', payout: 'held', reasons: ['at_pickup'] });
+  });
+
+  it('is held if the store is somewhere else than its point', async () => {
+    const order = await assigned(20, BY_ZIP);
+    const truly = displaced(STORE_POINT, 0, 1_500);
+    order.at(truly);
+    await order.pickUp();
+    order.at(displaced(truly, 100, 0));
+    await order.deliver();
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['at_pickup'] });
+  });
+
+  it.each([
+    ['has the address of the store', '20 Test Square'],
+    ['is a few houses away', '48 Test Square'],
+  ])('is owed if the door %s', async (_what, line1) => {
+    const order = await assigned(20, { ...BY_ZIP, line1, zip: '10003' });
+    order.at(STORE_POINT);
+    await order.pickUp();
+    await order.deliver();
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
+  });
+
+  it('is owed if a phone without a network sent both steps at once, from a door that is known by its ZIP', async () => {
+    const order = await assigned(20, BY_ZIP);
+    order.at(displaced(STORE_POINT, 1_500, 0));
+    await order.pickUp(new Date(Date.now() - 15 * MINUTE));
+    await order.deliver(new Date(Date.now() - MINUTE));
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
   });
 });
 

@@ -60,6 +60,7 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
     pickUpLate: async () => null,
     deliverOrder: (orderId, driverId) => run(`deliver ${orderId}`, () => tables.deliver(processId, orderId, driverId)),
     releaseOrder: (orderId, driverId) => run(`release ${orderId}`, () => tables.release(processId, orderId, driverId)),
+    findReleasePause: async () => 0,
     markUndeliverable: async () => null,
     returnOrder: async () => null,
     findOrderState: (orderId) =>

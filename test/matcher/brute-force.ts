@@ -80,7 +80,6 @@ export type MatcherFace = Omit<
   | 'tier'
   | 'waitingOrdersOf'
   | 'wake'
-  | 'wakeOrder'
   | 'watchedRetailers'
   | 'whenNextDueChanges'
 >;
@@ -123,15 +122,6 @@ export class BruteForce implements MatcherFace {
     if (!driver || (driver.position && atMs < driver.position.atMs)) return false;
     driver.position = { lat: point.lat, lng: point.lng, atMs };
     if (driver.setAsideUntil !== undefined && atMs >= driver.setAsideUntil) driver.setAsideUntil = undefined;
-    return true;
-  }
-
-  setDuty(id: string, onDuty: boolean, nowMs: number): boolean {
-    const driver = this.known.get(id);
-    if (!driver) return false;
-    if (onDuty && !driver.onDuty) driver.freeSinceMs = nowMs;
-    driver.onDuty = onDuty;
-    driver.setAsideUntil = undefined;
     return true;
   }
 
@@ -293,10 +283,12 @@ export class BruteForce implements MatcherFace {
     return this.nearest({ ...order, nowMs, exclude, radiusMeters: this.radiusOf(order, nowMs) });
   }
 
-  beginAssign(orderId: string, driverId: string): boolean {
+  beginAssign(orderId: string, driverId: string, nowMs: number): boolean {
     const driver = this.known.get(driverId);
     const order = this.orders.get(orderId);
-    if (!order || this.inFlight.has(orderId) || !driver || !this.isFree(driver) || this.isHeld(order)) return false;
+    if (!order || this.inFlight.has(orderId) || !driver || this.isHeld(order)) return false;
+    if (!this.isAvailable(driver, order.tierId, nowMs) || order.excludedDriverIds?.has(driverId)) return false;
+    if (distanceMeters(order.point, driver.position as Point) > this.radiusOf(order, nowMs)) return false;
     driver.orderId = orderId;
     this.inFlight.set(orderId, driverId);
     if (!order.isCharged) this.takeCredit(order.retailerId);

@@ -19,3 +19,16 @@ export function carrying(orderId: string, known: Partial<CarriedOrder> = {}): Ca
 /** The order that a driver of one parcel carries; null for none, and for an unknown driver. */
 export const orderOf = (driver: Pick<FleetDriver, 'carried'> | undefined): string | null =>
   driver?.carried[0]?.orderId ?? null;
+
+/** Sends a driver on or off duty, as their row says then: who comes on duty is free since now. */
+export function setDuty(
+  matcher: { driver(id: string): FleetDriver | undefined; putDriver(driver: FleetDriver): void },
+  id: string,
+  onDuty: boolean,
+  nowMs: number,
+): void {
+  const driver = matcher.driver(id);
+  if (!driver) return;
+  const freeSinceMs = onDuty && !driver.onDuty ? nowMs : driver.freeSinceMs;
+  matcher.putDriver({ ...driver, onDuty, onDutyUntilMs: null, freeSinceMs });
+}

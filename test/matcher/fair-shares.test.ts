@@ -32,7 +32,7 @@ function serve(nowMs: number): string | undefined {
   matcher.putDriver({ id, tierIds: [...TIERS.keys()], onDuty: true, position, freeSinceMs: nowMs, carried: [] });
   const found = matcher.bestWaitingFor(id, nowMs);
   if (found) {
-    matcher.beginAssign(found.orderId, id);
+    matcher.beginAssign(found.orderId, id, NOW);
     matcher.endAssign(found.orderId, 'assigned', nowMs);
   }
   matcher.removeDriver(id);

@@ -152,7 +152,7 @@ describe('several orders and several drivers', () => {
     matcher.putDriver(driver('b', 20));
     matcher.wait(order('x'));
     matcher.wait(order('y'));
-    matcher.beginAssign('x', 'a');
+    matcher.beginAssign('x', 'a', NOW);
     const only = [{ orderId: 'y', driverId: 'b' }];
     expect(matcher.matchOrders(['x', 'y'], NOW)).toMatchObject(only);
     expect(matcher.matchDrivers(['a', 'b'], NOW)).toMatchObject(only);

@@ -30,7 +30,7 @@ describe('a store that is held', () => {
     expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('foreign');
     for (const orderId of ['before', 'after']) {
       expect(matcher.bestDriverFor(orderId, NOW)).toBeUndefined();
-      expect(matcher.beginAssign(orderId, 'a')).toBe(false);
+      expect(matcher.beginAssign(orderId, 'a', NOW)).toBe(false);
       expect(matcher.whyWaiting(orderId)).toBe(reason);
     }
     expect(matcher.matchOrders(['before', 'after', 'foreign'], NOW).map(({ orderId }) => orderId)).toEqual(['foreign']);
@@ -44,7 +44,7 @@ describe('a store that is held', () => {
   it('gets drivers again when it is let go, but not for an order whose assignment is in flight', () => {
     wait('in-flight');
     wait('waits');
-    matcher.beginAssign('in-flight', 'a');
+    matcher.beginAssign('in-flight', 'a', NOW);
     hold('store_suspended');
     matcher.endHold('store');
     expect(matcher.bestWaitingFor('b', NOW)?.orderId).toBe('waits');
@@ -57,8 +57,8 @@ describe('a store that is held', () => {
 
   it('keeps its orders hidden when their assignments end meanwhile', () => {
     for (const orderId of ['lost', 'refused']) wait(orderId);
-    matcher.beginAssign('lost', 'a');
-    matcher.beginAssign('refused', 'b');
+    matcher.beginAssign('lost', 'a', NOW);
+    matcher.beginAssign('refused', 'b', NOW);
     hold('payment_required');
     matcher.endAssign('lost', 'driver_lost', NOW);
     matcher.endAssign('refused', 'held', NOW);
@@ -94,7 +94,7 @@ describe('a store with credit', () => {
     expect(matcher.holdOf('store')).toBeNull();
     const given = ['one', 'two', 'three'].filter((orderId) => {
       const driver = matcher.bestDriverFor(orderId, NOW);
-      return driver !== undefined && matcher.beginAssign(orderId, driver.driverId);
+      return driver !== undefined && matcher.beginAssign(orderId, driver.driverId, NOW);
     });
     expect(given).toEqual(['one', 'two']);
     expect(matcher.whyWaiting('three')).toBe('payment_required');
@@ -106,7 +106,7 @@ describe('a store with credit', () => {
   it('spends none on an order that was charged before, and any number without a bound', () => {
     wait('charged', { isCharged: true });
     hold(null, 1);
-    expect(matcher.beginAssign('charged', 'a')).toBe(true);
+    expect(matcher.beginAssign('charged', 'a', NOW)).toBe(true);
     expect(matcher.holdOf('store')).toBeNull();
     matcher.endHold('store');
     expect(matcher.isWatched('store')).toBe(false);

@@ -13,7 +13,7 @@ import {
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying, orderOf } from './carrying.ts';
+import { carrying, orderOf, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -147,11 +147,11 @@ describe('a claim', () => {
   it('stays with a driver who goes off duty, who is found after the release only when back on duty', () => {
     put('a', 0);
     matcher.claim('a', 'one');
-    matcher.setDuty('a', false, NOW);
+    setDuty(matcher, 'a', false, NOW);
     expect(orderOf(matcher.driver('a'))).toBe('one');
     matcher.release('a', NOW);
     expect(matcher.nearest(query())).toBeUndefined();
-    matcher.setDuty('a', true, NOW + 9);
+    setDuty(matcher, 'a', true, NOW + 9);
     expect(matcher.nearest(query())?.driverId).toBe('a');
     expect(matcher.driver('a')?.freeSinceMs).toBe(NOW + 9);
   });
@@ -171,7 +171,7 @@ describe('a driver set aside', () => {
   it('gets no order until a row, a duty change or a release brings something new', () => {
     const changes = [
       () => put('a', 0),
-      () => matcher.setDuty('a', true, NOW),
+      () => setDuty(matcher, 'a', true, NOW),
       () => matcher.release('a', NOW, 'what-they-really-carried'),
     ];
     for (const change of changes) {
@@ -295,7 +295,7 @@ describe('the waiting order for a driver', () => {
     expect(matcher.bestDriverFor('one', NOW)?.driverId).toBe('b');
     expect(matcher.bestDriverFor('one', NOW, new Set(['b']))).toBeUndefined();
     expect(matcher.bestWaitingFor('b', NOW + POSITION_FRESH_MS + 1)).toBeUndefined();
-    matcher.setDuty('b', false, NOW);
+    setDuty(matcher, 'b', false, NOW);
     expect(matcher.bestWaitingFor('b', NOW)).toBeUndefined();
   });
 
@@ -320,8 +320,8 @@ describe('an assignment in flight', () => {
   });
 
   it('keeps order and driver from being picked again', () => {
-    expect(matcher.beginAssign('one', 'a')).toBe(true);
-    expect(matcher.beginAssign('one', 'b')).toBe(false);
+    expect(matcher.beginAssign('one', 'a', NOW)).toBe(true);
+    expect(matcher.beginAssign('one', 'b', NOW)).toBe(false);
     expect(matcher.bestWaitingFor('b', NOW)).toBeUndefined();
     expect(matcher.bestDriverFor('one', NOW)).toBeUndefined();
     expect(matcher.nearest(query())?.driverId).toBe('b');
@@ -329,12 +329,12 @@ describe('an assignment in flight', () => {
     expect(matcher.bestWaitingFor('b', NOW)).toBeUndefined();
     expect([matcher.isWaiting('one'), matcher.waitingCount()]).toEqual([true, 1]);
     wait('two');
-    expect(matcher.beginAssign('two', 'a')).toBe(false);
-    expect(matcher.beginAssign('unknown', 'b')).toBe(false);
+    expect(matcher.beginAssign('two', 'a', NOW)).toBe(false);
+    expect(matcher.beginAssign('unknown', 'b', NOW)).toBe(false);
   });
 
   it('that succeeded leaves the order with its driver', () => {
-    matcher.beginAssign('one', 'a');
+    matcher.beginAssign('one', 'a', NOW);
     // A read that began before the write ended does not show it.
     put('a', 0);
     expect(matcher.endAssign('one', 'assigned', NOW)).toBe(true);
@@ -343,7 +343,7 @@ describe('an assignment in flight', () => {
   });
 
   it('that lost its driver leaves the order waiting as before, and sets the driver aside', () => {
-    matcher.beginAssign('one', 'a');
+    matcher.beginAssign('one', 'a', NOW);
     matcher.endAssign('one', 'driver_lost', NOW);
     expect(matcher.waitingOrder('one')?.sinceMs).toBe(NOW);
     expect(matcher.bestWaitingFor('a', NOW)).toBeUndefined();
@@ -351,7 +351,7 @@ describe('an assignment in flight', () => {
   });
 
   it('that lost its order leaves the driver as free as before', () => {
-    matcher.beginAssign('one', 'a');
+    matcher.beginAssign('one', 'a', NOW);
     matcher.unwait('one');
     matcher.endAssign('one', 'order_gone', NOW + 100);
     expect(matcher.isWaiting('one')).toBe(false);
@@ -360,14 +360,14 @@ describe('an assignment in flight', () => {
   });
 
   it('that lost its order does not free a driver who was set aside meanwhile', () => {
-    matcher.beginAssign('one', 'a');
+    matcher.beginAssign('one', 'a', NOW);
     matcher.setAside('a', 'one', NOW);
     matcher.endAssign('one', 'order_gone', NOW);
     expect(matcher.nearest(query())?.driverId).toBe('b');
   });
 
   it('ends well if its driver was removed meanwhile', () => {
-    matcher.beginAssign('one', 'a');
+    matcher.beginAssign('one', 'a', NOW);
     matcher.removeDriver('a');
     expect(matcher.endAssign('one', 'driver_lost', NOW)).toBe(true);
     expect(matcher.bestWaitingFor('b', NOW)?.orderId).toBe('one');

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { Tier } from '../../src/domain/tier.ts';
+import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying } from './carrying.ts';
+import { carrying, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -108,7 +109,7 @@ describe('an order of a planned tier', () => {
     expect([matcher.planned.open('o'), news()[0]]).toEqual([undefined, ['o']]);
     matcher.endHold('store');
     expect([matcher.planned.open('o')?.orderId, news()[0]]).toEqual(['o', ['o']]);
-    expect(matcher.beginAssign('o', 'd')).toBe(true);
+    expect(matcher.beginAssign('o', 'd', NOW)).toBe(true);
     expect([matcher.planned.open('o'), news()]).toEqual([undefined, [['o'], ['d']]]);
     matcher.endAssign('o', 'driver_lost', NOW);
     expect([matcher.planned.open('o')?.orderId, news()]).toEqual(['o', [['o'], ['d']]]);
@@ -122,7 +123,7 @@ describe('an order of a planned tier', () => {
     expect(news()).toEqual([[], []]);
     matcher.unwait('o');
     matcher.unwait('o');
-    matcher.setDuty('d', false, NOW);
+    setDuty(matcher, 'd', false, NOW);
     expect(news()).toEqual([['o'], ['d']]);
     matcher.removeDriver('d');
     expect(news()).toEqual([[], ['d']]);
@@ -136,11 +137,12 @@ describe('an order of a planned tier that waits for its time', () => {
     matcher.wait(order('tomorrow', { dueMs: NOW + 600 * MINUTE }));
     expect(Array.from(matcher.planned.dueBy(NOW + 60 * MINUTE), ({ orderId }) => orderId)).toEqual(['later']);
     expect(matcher.planned.open('later')).toBeDefined();
-    expect(matcher.beginAssign('later', 'd')).toBe(false);
-    matcher.wakeOrder('later', NOW);
+    matcher.putDriver(driver('silent', { position: { ...STORE, atMs: NOW - 2 * POSITION_FRESH_MS } }));
+    expect(matcher.beginAssign('later', 'silent', NOW)).toBe(false);
+    expect([matcher.laterCount(), matcher.waitingCount()]).toEqual([2, 0]);
+    expect(matcher.beginAssign('later', 'd', NOW)).toBe(true);
     expect([matcher.laterCount(), matcher.waitingCount()]).toEqual([1, 1]);
-    expect(matcher.planned.open('later')).toMatchObject({ sinceMs: NOW });
-    expect(matcher.beginAssign('later', 'd')).toBe(true);
+    expect(matcher.waitingOrder('later')).toMatchObject({ sinceMs: NOW });
     matcher.endAssign('later', 'assigned', NOW);
     expect([matcher.holderOf('later'), matcher.waitingCount()]).toEqual(['d', 0]);
   });
@@ -149,7 +151,7 @@ describe('an order of a planned tier that waits for its time', () => {
 describe('who may carry an order', () => {
   const may = (changes: Partial<FleetDriver>, wanted: Partial<WaitingOrder> = {}, places = [STORE]) => {
     matcher.putDriver(driver('d', changes));
-    return matcher.planned.mayCarry(matcher.driver('d') as FleetDriver, places, order('o', wanted), NOW);
+    return matcher.planned.mayCarry('d', places, order('o', wanted), NOW);
   };
 
   it('serves its tier, did not give it back, and has a vehicle for it', () => {

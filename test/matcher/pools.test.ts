@@ -5,7 +5,7 @@ import type { NewClaim } from '../../src/matcher/claims.ts';
 import { type DriverQuery, Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying } from './carrying.ts';
+import { carrying, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -107,7 +107,7 @@ describe('a driver with room who goes to the store anyway', () => {
     expect(claim('a')?.driverId).toBe('goes-home');
     expect(claim('b', { dropoff: doorAt(9_000) })).toBeUndefined();
     expect(claim('c')?.driverId).toBe('goes-home');
-    matcher.setDuty('goes-home', false, NOW);
+    setDuty(matcher, 'goes-home', false, NOW);
     expect(claim('d')).toBeUndefined();
   });
 
@@ -142,7 +142,7 @@ describe('waiting orders of a store', () => {
     wait('foreign', 1_900, { retailerId: 'other' });
     expect(matcher.hasRoomBeside('roomy')).toBe(true);
     expect(matcher.bestWaitingFor('roomy', NOW)?.orderId).toBe('on-the-way');
-    expect(matcher.beginAssign('on-the-way', 'roomy')).toBe(true);
+    expect(matcher.beginAssign('on-the-way', 'roomy', NOW)).toBe(true);
     expect(matcher.bestWaitingFor('roomy', NOW)?.orderId).toBe('opposite');
     matcher.endAssign('on-the-way', 'assigned', NOW);
     expect(matcher.bestDriverFor('opposite', NOW)?.driverId).toBe('roomy');

@@ -5,7 +5,7 @@ import { MAX_REJECTED_CANDIDATES, POSITION_FRESH_MS, SET_ASIDE_MS } from '../../
 import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying } from './carrying.ts';
+import { carrying, setDuty } from './carrying.ts';
 import { randomFrom } from './world.ts';
 
 const NOW = 1_700_000_000_000;
@@ -104,7 +104,7 @@ describe('the rejected candidates of a decision', () => {
     put('chosen', 500);
     put('home', 100, { onDuty: false }, NOW - POSITION_FRESH_MS - 1);
     expect(rejected(nearest())).toEqual([]);
-    matcher.setDuty('home', true, NOW);
+    setDuty(matcher, 'home', true, NOW);
     expect(rejected({ driverId: 'chosen', distanceMeters: 500 })).toEqual(['home silent']);
   });
 
@@ -113,7 +113,7 @@ describe('the rejected candidates of a decision', () => {
     put('next', 3_400);
     matcher.wait({ orderId: 'x', retailerId: 'r', tierId: 'standard', point: STORE, sinceMs: NOW - 60_000 });
     const chosen = matcher.bestDriverFor('x', NOW) as FoundDriver;
-    matcher.beginAssign('x', chosen.driverId);
+    matcher.beginAssign('x', chosen.driverId, NOW);
     expect(matcher.rejectedCandidatesFor('x', chosen, NOW)).toMatchObject([{ driverId: 'next', reason: 'farther' }]);
     expect(matcher.rejectedCandidatesFor('unknown', chosen, NOW)).toEqual([]);
   });
@@ -139,7 +139,7 @@ it('rejected candidates are exactly the nearest of all, wherever they move and w
       const place = somewhere();
       places.set(id, place);
       matcher.moveDriver(id, place, NOW + round);
-    } else if (what < 0.8) matcher.setDuty(id, random() < 0.5, NOW);
+    } else if (what < 0.8) setDuty(matcher, id, random() < 0.5, NOW);
     else if (what < 0.9) matcher.release(id, NOW);
     else matcher.claim(id, `fresh-${round}`);
     const point = somewhere();

@@ -4,7 +4,7 @@ import type { Tiers } from '../../src/domain/tier.ts';
 import { MAX_TIERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { tiersOf } from './brute-force.ts';
-import { carrying } from './carrying.ts';
+import { carrying, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const STORE = { lat: 40.73, lng: -73.99 };
@@ -120,10 +120,10 @@ describe('a tier that leaves the table', () => {
     put('a', ['standard', FOURTH]);
     wait('order', FOURTH);
     wait('in-flight', FOURTH);
-    matcher.beginAssign('in-flight', 'a');
+    matcher.beginAssign('in-flight', 'a', NOW);
     matcher.setTiers(tiersOf(3));
     matcher.endAssign('in-flight', 'driver_lost', NOW);
-    matcher.setDuty('a', true, NOW);
+    setDuty(matcher, 'a', true, NOW);
     expect([nearest('standard'), nearest(FOURTH)]).toEqual(['a', undefined]);
     expect([matcher.bestWaitingFor('a', NOW), matcher.bestDriverFor('order', NOW)]).toEqual([undefined, undefined]);
     expect([matcher.matchOrders(['order'], NOW), matcher.matchDrivers(['a'], NOW)]).toEqual([[], []]);

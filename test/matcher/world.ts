@@ -5,7 +5,7 @@ import { MAX_TIERS } from '../../src/limits.ts';
 import type { AssignOutcome } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import type { MatcherFace } from './brute-force.ts';
-import { carrying, orderOf } from './carrying.ts';
+import { carrying, orderOf, setDuty } from './carrying.ts';
 
 /** Random numbers from 0 up to 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -80,7 +80,7 @@ export class World {
     if (what < 0.18) return (subject) => subject.removeDriver(id);
     if (what < 0.25) {
       const onDuty = this.chance(0.75);
-      return (subject) => subject.setDuty(id, onDuty, nowMs);
+      return (subject) => setDuty(subject, id, onDuty, nowMs);
     }
     if (what < 0.65) return this.moveDriver(id);
     if (what < 0.7) return (subject) => subject.claim(id, orderId);
@@ -154,11 +154,11 @@ export class World {
     if (what < 0.6) return (subject) => subject.bestWaitingFor(id, nowMs);
     if (what < 0.7) return (subject) => subject.bestDriverFor(orderId, nowMs, new Set([id]));
     if (what < 0.75) return (subject) => subject.whyWaiting(orderId);
-    if (what < 0.8) return (subject) => subject.beginAssign(orderId, id);
+    if (what < 0.8) return (subject) => subject.beginAssign(orderId, id, nowMs);
     if (what < 0.9) {
       return (subject) => {
         const best = subject.bestWaitingFor(id, nowMs);
-        return [best, best && subject.beginAssign(best.orderId, id)];
+        return [best, best && subject.beginAssign(best.orderId, id, nowMs)];
       };
     }
     const outcome = this.pick<AssignOutcome>(['assigned', 'driver_lost', 'held', 'order_gone']);

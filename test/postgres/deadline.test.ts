@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { boundStatements, withDeadline } from '../../src/postgres/deadline.ts';
 import { classifyFailure } from '../../src/postgres/failures.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
+import { STEP_MS } from '../harness/patience.ts';
 
 let database: FreshDatabase;
 const open: Sql[] = [];
@@ -31,13 +32,14 @@ const fate = (query: Promise<unknown>): Promise<string> =>
 
 describe('a bounded statement', () => {
   it('is ended by the server first, so its outcome is known', async () => {
-    const sql = pool({ statementTimeoutMs: 100, deadlineMs: 5_000 });
+    const sql = pool({ statementTimeoutMs: 100, deadlineMs: STEP_MS });
     await expect(sql`select pg_sleep(10)`).rejects.toMatchObject({ code: '57014' });
   });
 
   it('is unknown if its deadline passes after it was sent', async () => {
     const sql = pool({ max: 1 });
-    await expect(withDeadline(sql`select pg_sleep(1)`, 100)).rejects.toMatchObject({ code: 'DEADLINE_SENT' });
+    await sql`select 1`;
+    await expect(withDeadline(sql`select pg_sleep(10)`, 100)).rejects.toMatchObject({ code: 'DEADLINE_SENT' });
   });
 
   it('never runs if its deadline passes before it was sent, and the pool goes on', async () => {
@@ -63,7 +65,7 @@ describe('a bounded statement', () => {
 
   it('is refused unsent if too many wait', async () => {
     const inner = pool({ deadlineMs: 0 });
-    const sql = boundStatements(inner, { deadlineMs: 5_000, maxPending: 2 });
+    const sql = boundStatements(inner, { deadlineMs: STEP_MS, maxPending: 2 });
     const waiting = [sql`select 1`.execute(), sql`select 2`.execute()];
     await expect(sql`insert into marks values (3)`).rejects.toMatchObject({ code: 'TOO_MANY_PENDING' });
     await Promise.all(waiting);
@@ -84,7 +86,7 @@ describe('a lost link', () => {
     await sql`select 1`;
     link.swallows(true);
     expect(await fate(sql`select 2`)).toBe('unknown');
-    await vi.waitFor(() => expect(link.open()).toBe(0), { timeout: 10_000 });
+    await expect.poll(() => link.open()).toBe(0);
     link.swallows(false);
     expect(await fate(sql`select 3`)).toBe('done');
     await sql.end({ timeout: 1 });
@@ -96,10 +98,8 @@ describe('a lost link', () => {
     const sql = pool({ url: link.url, max: 1 });
     await sql`select 1`;
     const waiting = fate(sql`select pg_sleep(3)`);
-    await vi.waitFor(async () => {
-      const rows = await database.sql`select 1 from pg_stat_activity where query = 'select pg_sleep(3)'`;
-      expect(rows.length).toBe(1);
-    });
+    const begun = () => database.sql`select 1 from pg_stat_activity where query = 'select pg_sleep(3)'`;
+    await expect.poll(async () => (await begun()).length).toBe(1);
     link.cut();
     expect(await waiting).toBe('unknown');
     expect(await fate(sql`select 3`)).toBe('done');

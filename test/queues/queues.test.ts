@@ -91,21 +91,21 @@ describe.each([
   test.skipIf(!isThere)('a relayed row becomes one job that holds ids only', async () => {
     const { relay, seen } = world([]);
     relay.relay([numbered(1)]);
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => seen.length).toBeGreaterThan(0);
     expect(seen[0]).toEqual({ outboxId: row.id, orderId: row.orderId, relays: 1 });
   });
 
   test.skipIf(!isThere)('a job with the result retry is run again after a pause', async () => {
     const { relay, seen } = world([{ kind: 'retry', reason: 'not_now' }]);
     relay.relay([numbered(2)]);
-    await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(2);
+    await expect.poll(() => seen.length).toBe(2);
   });
 
   test.skipIf(!isThere)('a job that waits is run again without costing an attempt', async () => {
     const waits = Array.from({ length: JOB_ATTEMPTS + 1 }, () => ({ kind: 'wait', forMs: 10 }) as const);
     const { relay, seen } = world(waits);
     relay.relay([numbered(4)]);
-    await expect.poll(() => seen.length, { timeout: 30_000 }).toBe(waits.length + 1);
+    await expect.poll(() => seen.length).toBe(waits.length + 1);
   });
 
   test.skipIf(!isThere)('where the clock is ahead, a job that is to run later is left to the sweeper', async () => {
@@ -115,16 +115,16 @@ describe.each([
     ] as const;
     const { relay, seen, left } = world(results, 0, { now: () => Date.now() - 3_600_000 });
     relay.relay([numbered(5)]);
-    await expect.poll(() => left, { timeout: 15_000 }).toEqual([row.id]);
+    await expect.poll(() => left).toEqual([row.id]);
     relay.relay([numbered(6)]);
-    await expect.poll(() => left, { timeout: 15_000 }).toEqual([row.id, row.id]);
+    await expect.poll(() => left).toEqual([row.id, row.id]);
     expect(seen).toHaveLength(2);
   });
 
   test.skipIf(!isThere)('a rate limit puts the job back and loses nothing', async () => {
     const { relay, seen } = world([{ kind: 'rate_limited', forMs: 100 }], 100);
     relay.relay([numbered(3)]);
-    await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(2);
+    await expect.poll(() => seen.length).toBe(2);
   });
 
   test.skipIf(!isThere)('the sweeper relays an unfinished job again under a new id', async () => {
@@ -137,7 +137,7 @@ describe.each([
       logger,
     );
     onTestFinished(() => sweeper.close());
-    await expect.poll(() => seen.map((job) => job.outboxId), { timeout: 15_000 }).toContain(row.id);
+    await expect.poll(() => seen.map((job) => job.outboxId)).toContain(row.id);
     await storeOf(database.sql).finishOutbox(row.id, null);
   });
 });

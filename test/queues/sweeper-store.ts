@@ -7,6 +7,8 @@ export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
   return {
     takeExpired: async () => [],
     endLeases: none,
+    releaseParked: async () => [],
+    endParked: none,
     pruneOutbox: none,
     pruneDeliveries: none,
     pruneDriverActions: none,

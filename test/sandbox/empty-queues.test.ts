@@ -10,7 +10,7 @@ import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
 
 const logger = createLogger('silent');
-const soon = { timeout: 10_000, interval: 10 };
+const soon = { interval: 10 };
 let database: FreshDatabase;
 let redis: FreshRedis | undefined;
 beforeAll(async () => {

@@ -12,7 +12,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { processStart } from '../../src/sandbox/processes.ts';
@@ -51,7 +51,7 @@ afterEach(async () => {
   for (const child of children.splice(0)) child.process.kill('SIGKILL');
   for (const postgres of running.splice(0)) await postgres.stop();
   const pid = postmasterPid();
-  if (pid !== undefined) await vi.waitFor(() => expect(processStart(pid)).toBeUndefined(), { timeout: 10_000 });
+  if (pid !== undefined) await expect.poll(() => processStart(pid)).toBeUndefined();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
@@ -86,7 +86,7 @@ async function using<Result>(url: string, work: (sql: Sql) => Promise<Result>): 
 async function startHolder(): Promise<{ child: Child; url: string }> {
   const child = runNode(bundleProgram(join(dataDir, 'program'), 'holder', HOLDER), [dataDir]);
   children.push(child);
-  await vi.waitFor(() => expect(child.lines).toHaveLength(1), { timeout: 30_000 });
+  await expect.poll(() => child.lines).toHaveLength(1);
   return { child, url: child.lines[0] as string };
 }
 
@@ -199,7 +199,7 @@ describe.runIf(process.platform === 'linux')('after kill -9', () => {
     await using(url, (sql) => sql`create table kept as select 7 as n`);
     const pid = postmasterPid() as number;
     child.process.kill('SIGKILL');
-    await vi.waitFor(() => expect(processStart(pid)).toBeUndefined(), { timeout: 10_000 });
+    await expect.poll(() => processStart(pid)).toBeUndefined();
     const next = await start();
     expect(next.reused).toBe(false);
     expect(await using(next.url, (sql) => sql`select n from kept`)).toMatchObject([{ n: 7 }]);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processStart } from '../../src/sandbox/processes.ts';
 import { claimService, readLiveService, removeServiceFile, writeServiceFile } from '../../src/sandbox/service-file.ts';
 import { bundleProgram, type Child, runNode } from '../harness/child.ts';
@@ -87,7 +87,7 @@ describe('a claim', () => {
       const at = Date.now() + 1_000;
       const racers = [1, 2, 3, 4, 5, 6].map(() => runNode(program, [dataDir, String(at)]));
       children.push(...racers);
-      await vi.waitFor(() => expect(racers.every(({ lines }) => lines.length === 1)).toBe(true), { timeout: 20_000 });
+      await expect.poll(() => racers.every(({ lines }) => lines.length === 1)).toBe(true);
       expect(racers.filter(({ lines }) => lines[0] === 'claimed')).toHaveLength(1);
       // The next round finds a claim whose holder was killed.
       for (const racer of racers) racer.process.kill('SIGKILL');

@@ -66,9 +66,9 @@ describe('a simulated driver', () => {
     const rest = { scenarioOf: async () => null, logger: createLogger('silent'), tickMs: TICK_MS };
     drivers = await startSimulatedDrivers({ ...world, ...rest, haste: 1_000 / TICK_MS }, ['token']);
     const isThere = (at: Point | undefined) => at !== undefined && distanceMeters(at, store) < 1;
-    await expect.poll(() => seen.positions.findIndex(isThere), { timeout: 20_000, interval: 10 }).toBeGreaterThan(0);
+    await expect.poll(() => seen.positions.findIndex(isThere), { interval: 10 }).toBeGreaterThan(0);
     const came = seen.positions.findIndex(isThere);
-    await expect.poll(() => seen.positions.length, { timeout: 20_000, interval: 10 }).toBeGreaterThan(came + 50);
+    await expect.poll(() => seen.positions.length, { interval: 10 }).toBeGreaterThan(came + 50);
     expect(seen.positions.slice(came).every(isThere)).toBe(true);
     // They drive there, and do not stroll.
     expect(came).toBeLessThanOrEqual(180);
@@ -91,7 +91,7 @@ describe('a simulated driver', () => {
       logger: createLogger('silent'),
     };
     drivers = await startSimulatedDrivers({ ...world, tickMs: TICK_MS, haste: 1_000 / TICK_MS }, ['token']);
-    await expect.poll(() => seen.steps.deliver, { timeout: 20_000, interval: 10 }).toBeDefined();
+    await expect.poll(() => seen.steps.deliver, { interval: 10 }).toBeDefined();
     const [start] = seen.positions as [Point];
     const wayMeters = distanceMeters(start, pickup) + distanceMeters(pickup, door);
     const seconds = (seen.steps.deliver ?? 0) - 1;

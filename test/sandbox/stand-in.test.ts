@@ -193,7 +193,7 @@ test('tells the service what becomes of Twilio’s messages, signed, and again u
   await create('+15005550010', 'https://delivery.example.com/status');
   expect(standIn.calls()).toEqual({ pending: 0, atWork: 0, unanswered: 0 });
   await create('+15005550010', `${base}/status?order=1#rc=5`);
-  await expect.poll(() => standIn.calls().pending, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => standIn.calls().pending).toBe(0);
   const statuses = told.map(({ form }) => form.MessageStatus).sort();
   expect(statuses).toEqual(['sent', 'sent', 'undelivered']);
   for (const { url, signature, form } of told) {
@@ -202,7 +202,7 @@ test('tells the service what becomes of Twilio’s messages, signed, and again u
   }
   const inbound = await post(`${standIn.url}/_control/inbound`, '{"from": "+15551234567", "body": "STOP"}');
   expect(inbound.status).toBe(200);
-  await expect.poll(() => told.at(-1)?.url, { timeout: 10_000 }).toBe('/twilio/inbound');
+  await expect.poll(() => told.at(-1)?.url).toBe('/twilio/inbound');
   expect(told.at(-1)?.form).toMatchObject({ From: '+15551234567', Body: 'STOP', To: '+15550000000' });
   const refused = (await (await create('+15551234567', `${base}/status`)).json()) as { code: number };
   expect(refused.code).toBe(21610);

@@ -37,7 +37,7 @@ async function world(statuses: number[], more: { all?: boolean; copies?: () => n
     });
     return ((await reply.json()) as { id: string }).id;
   }
-  const untilQuiet = () => expect.poll(() => standIn.events().pending, { timeout: 10_000, interval: 5 }).toBe(0);
+  const untilQuiet = () => expect.poll(() => standIn.events().pending, { interval: 5 }).toBe(0);
   return { standIn, tries, pay, untilQuiet };
 }
 
@@ -70,10 +70,10 @@ test('what a reply has told is sent only where all is asked for, and as often as
 test('a stand-in that is closed sends nothing more', async () => {
   const { standIn, tries, pay } = await world([500]);
   standIn.dashboard.refund(await pay('pm_card_visa'), 100);
-  await expect.poll(() => tries.length, { timeout: 10_000, interval: 5 }).toBeGreaterThan(2);
+  await expect.poll(() => tries.length, { interval: 5 }).toBeGreaterThan(2);
   await standIn.close();
   // What is being sent is cut, and nothing follows it.
-  await expect.poll(() => standIn.events().pending, { timeout: 10_000, interval: 5 }).toBe(0);
+  await expect.poll(() => standIn.events().pending, { interval: 5 }).toBe(0);
   expect(tries.length).toBeLessThan(2 * STAND_IN_EVENT_TRIES);
 });
 

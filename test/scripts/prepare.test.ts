@@ -12,11 +12,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Child, runNode } from '../harness/child.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../scripts');
-const SOON = { timeout: 30_000, interval: 20 };
 const OWN = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs'];
 
 /** An npm that notes its call and makes the packages the pre-step and this test's build need. */
@@ -167,7 +166,7 @@ describe('the pre-step', () => {
     put('npm-waits', '');
     const commands = [start(), start(), start(), start()];
     const waiting = () => commands.filter((command) => command.errors().includes('Waiting for another command'));
-    await vi.waitFor(() => expect(waiting()).toHaveLength(3), SOON);
+    await expect.poll(() => waiting()).toHaveLength(3);
     rmSync(join(root, 'npm-waits'));
     expect(await Promise.all(commands.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
     expect([npmCalls(), builds()]).toEqual([1, 1]);
@@ -176,11 +175,11 @@ describe('the pre-step', () => {
   it('goes on after a command that was killed in the middle', async () => {
     put('npm-waits', '');
     const first = start();
-    await vi.waitFor(() => expect(npmCalls()).toBe(1), SOON);
+    await expect.poll(() => npmCalls()).toBe(1);
     first.process.kill('SIGKILL');
     const second = start();
     // The killed one's npm is still at work.
-    await vi.waitFor(() => expect(second.errors()).toContain('Waiting for another command'), SOON);
+    await expect.poll(() => second.errors()).toContain('Waiting for another command');
     rmSync(join(root, 'npm-waits'));
     expect(await second.ended).toBe(0);
     expect(read('dist/a.js')).toBe('export const a = 1;');

@@ -85,7 +85,7 @@ describe('a bad day of one order', () => {
   ])('has its own card (%s), until the charge is tried again', async (card, expected) => {
     await addFreeDriver(service, database.sql, store.point);
     const { order } = (await place(service, store, { sandbox: { card } })).body;
-    await untilOrder(service, store, order.id, expected, 30_000);
+    await untilOrder(service, store, order.id, expected);
     if (card === 'time_out') return;
     const path = `/orders/${order.id}/charge`;
     expect((await ask(service, path, { method: 'POST', key: store.apiKey })).status).toBe(202);

@@ -67,15 +67,15 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
       await expect.poll(headline).toContain('Finding a driver');
 
       const driver = await addFreeDriver(service, database.sql, store.point, { name: 'Ana Secretname' });
-      await expect.poll(headline, { timeout: 10_000 }).toContain('Ana is on the way to the store');
+      await expect.poll(headline).toContain('Ana is on the way to the store');
       await untilOrder(service, store, order.id, { status: 'driver_assigned' });
       expect((await driver.pickUp(order.id)).status).toBe(200);
-      await expect.poll(headline, { timeout: 10_000 }).toContain('Ana is on the way with your order');
+      await expect.poll(headline).toContain('Ana is on the way with your order');
       await driver.at(northOf(store.point, 300));
-      await expect.poll(() => page.locator('#map .pin').count(), { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => page.locator('#map .pin').count()).toBe(2);
 
       expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
-      await expect.poll(headline, { timeout: 10_000 }).toContain('delivered');
+      await expect.poll(headline).toContain('delivered');
       const shown = page.locator('img[src$="/photo"]');
       await expect.poll(() => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth)).toBe(640);
       expect(await page.evaluate(() => 'neverReloaded' in globalThis)).toBe(true);

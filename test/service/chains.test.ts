@@ -5,11 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { addStore, ask, place } from './clients.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOON = { timeout: 1_000, interval: 20 };
+const SOON = { interval: 20 };
 type Report = Record<string, string>;
 type Listed = { orders: { id: string; retailer_id: string }[] };
 
@@ -112,7 +113,7 @@ test('a key of another mode is told so', async () => {
 function imported(file: string, ...options: string[]): Promise<{ code: number; stdout: string }> {
   return new Promise((resolve) => {
     const args = [`${ROOT}dist/cli.js`, 'retailer', 'import', file, ...options];
-    execFile(process.execPath, args, { env: { PATH: process.env.PATH, ...env }, timeout: 30_000 }, (error, stdout) =>
+    execFile(process.execPath, args, { env: { PATH: process.env.PATH, ...env }, timeout: STEP_MS }, (error, stdout) =>
       resolve({ code: error ? Number(error.code) : 0, stdout }),
     );
   });

@@ -7,6 +7,7 @@ import { TIER_IDS, type TierId } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { orderBody } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
 import { dropoffNear, townOf } from '../harness/towns.ts';
@@ -57,8 +58,6 @@ type Sent = {
   readonly headers?: Record<string, string>;
 };
 
-const REQUEST_MS = 20_000;
-
 /** Sends one request and reads the whole reply; `body` is its JSON, or null where it is none. */
 export async function ask<Json = Body>(service: Address, path: string, sent: Sent = {}): Promise<Answer<Json>> {
   const { method = 'GET', key, body } = sent;
@@ -71,7 +70,7 @@ export async function ask<Json = Body>(service: Address, path: string, sent: Sen
       ...sent.headers,
     },
     ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : (body as string | Uint8Array<ArrayBuffer>) }),
-    signal: AbortSignal.timeout(REQUEST_MS),
+    signal: AbortSignal.timeout(STEP_MS),
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: parse(text) as Json };
@@ -145,9 +144,8 @@ export async function untilOrder(
   store: Store,
   orderId: string,
   expected: Partial<WireOrder>,
-  timeout = 10_000,
 ): Promise<WireOrder> {
-  await expect.poll(() => show(service, store, orderId), { timeout, interval: 30 }).toMatchObject(expected);
+  await expect.poll(() => show(service, store, orderId), { interval: 30 }).toMatchObject(expected);
   return show(service, store, orderId);
 }
 
@@ -200,7 +198,7 @@ export function driverOf(service: Address, id: string, token: string): Driver {
       const body = { lat, lng, captured_at: new Date(Date.now() - ageMs).toISOString() };
       // 503 until the news of the new driver has reached the process; a phone tries again, too.
       const report = () => ask(service, '/driver/location', { method: 'POST', key: token, body });
-      await expect.poll(async () => (await report()).status, { timeout: 5_000, interval: 20 }).toBe(200);
+      await expect.poll(async () => (await report()).status, { interval: 20 }).toBe(200);
     },
     async state() {
       const answer = await ask<DriverState>(service, '/driver/orders', { key: token });
@@ -247,7 +245,7 @@ export type Socket = {
 
 /** Opens a WebSocket of the service; rejects with the HTTP status where it is refused. */
 export function openSocket(service: Address, path: string): Promise<Socket> {
-  const socket = new WebSocket(`${service.url.replace(/^http/, 'ws')}${path}`, { handshakeTimeout: REQUEST_MS });
+  const socket = new WebSocket(`${service.url.replace(/^http/, 'ws')}${path}`, { handshakeTimeout: STEP_MS });
   const messages: Record<string, unknown>[] = [];
   let code: number | null = null;
   socket.on('message', (data) => messages.push(JSON.parse(String(data))));
@@ -275,7 +273,7 @@ export function openSocket(service: Address, path: string): Promise<Socket> {
 export async function openPhone(service: Address, token: string): Promise<Socket> {
   const socket = await openSocket(service, '/driver/live');
   socket.send({ type: 'hello', token });
-  await expect.poll(() => socket.messages.length, { timeout: 5_000, interval: 10 }).toBeGreaterThan(0);
+  await expect.poll(() => socket.messages.length, { interval: 10 }).toBeGreaterThan(0);
   expect(socket.messages[0]).toMatchObject({ type: 'state' });
   return socket;
 }

@@ -30,7 +30,7 @@ import {
 const HIDDEN = { name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
 
 const TRACKING_URL = 'https://track.sameday.test';
-const SOON = { timeout: 5_000, interval: 20 };
+const SOON = { interval: 20 };
 
 let database: FreshDatabase;
 let service: Running;

@@ -66,7 +66,7 @@ describe.skipIf(!findChromium())('/docs of the built service in Chromium', () =>
       await operation.locator('.parameters input').first().fill(order.id);
       await operation.locator('.btn.execute').click();
       const status = operation.locator('.live-responses-table .response-col_status').last();
-      await expect.poll(() => status.textContent(), { timeout: 10_000 }).toContain('200');
+      await expect.poll(() => status.textContent()).toContain('200');
       expect(await operation.locator('.live-responses-table').textContent()).toContain(order.tracking_token);
     });
   });

@@ -77,9 +77,7 @@ describe('where an order goes', () => {
 
     const door = northOf(store.point, 3_000);
     geocoder.door.at = door;
-    await expect
-      .poll(async () => (await shownOf(id)).dropoff_point, { timeout: 20_000 })
-      .toMatchObject({ source: 'geocoder', ...door });
+    await expect.poll(async () => (await shownOf(id)).dropoff_point).toMatchObject({ source: 'geocoder', ...door });
     expect(await arrival()).toMatchObject({ earliest_minutes: expect.any(Number), latest_minutes: expect.any(Number) });
 
     await driver.pickUp(id);
@@ -109,7 +107,7 @@ describe('where an order goes', () => {
         where o.id = ${body.order.id}`;
       return row?.point_source;
     };
-    await expect.poll(source, { timeout: 20_000 }).toBe('unknown');
+    await expect.poll(source).toBe('unknown');
     expect((await untilOrder(service, store, body.order.id, {})) as object).toMatchObject({ dropoff_point: null });
   });
 });

@@ -60,10 +60,10 @@ it('shows a reader who waits what happens to an order, as the webhooks say it', 
   ]);
   const sequences = events.map((event) => Number(event.data.sequence));
   expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
-  await expect.poll(() => receiver.seen.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => receiver.seen.length).toBe(2);
   for (const { event } of receiver.seen) {
     const { cursor, ...same } = events.find(({ type }) => type === event.type) as StoreEvent;
-    expect(cursor).toMatch(/^\d+$/);
+    expect(cursor).toMatch(/^[\w-]{22}$/);
     expect(same).toEqual(event);
   }
   await driver.duty(false);
@@ -85,10 +85,12 @@ it('feeds the program of the page for stores, which goes on where it was', async
     });
     const lines = () => output.split('\n').filter((line) => line !== '');
     try {
-      await expect.poll(() => lines().length, { timeout: 15_000, interval: 20 }).toBe(count);
+      await expect.poll(() => lines().length, { interval: 20 }).toBe(count);
       // It stores its cursor after its work.
-      const stored = () => existsSync(env.CURSOR_FILE) && Number(readFileSync(env.CURSOR_FILE, 'utf8'));
-      await expect.poll(stored, { timeout: 5_000 }).toBeGreaterThanOrEqual(Number(lines().at(-1)?.match(/\d+/)?.[0]));
+      const isStored = async () =>
+        existsSync(env.CURSOR_FILE) &&
+        (await read(`after=${readFileSync(env.CURSOR_FILE, 'utf8')}`)).events.length === 0;
+      await expect.poll(isStored).toBe(true);
     } finally {
       child.kill();
     }
@@ -101,8 +103,32 @@ it('feeds the program of the page for stores, which goes on where it was', async
 
 it('shows a store nothing of another one, and a wrong key nothing at all', async () => {
   const other = await addStore(database.sql);
-  expect(await read('', other)).toMatchObject({ events: [], next_cursor: expect.stringMatching(/^[1-9]\d*$/) });
+  expect(await read('', other)).toMatchObject({ events: [], next_cursor: expect.stringMatching(/^[\w-]{22}$/) });
   expect((await ask(service, '/events', { key: `${store.apiKey}x` })).status).toBe(401);
+});
+
+it('gives a store no cursor by which it could see what happens at another one', async () => {
+  const quiet = await addStore(database.sql);
+  const cursors = new Set<string>();
+  for (let i = 0; i < 5; i++) {
+    cursors.add((await read('', quiet)).next_cursor);
+    if (i === 2) await place(service, store);
+  }
+  // They differ whether anything happened or not, and none is a number.
+  expect(cursors.size).toBe(5);
+  expect([...cursors].filter((cursor) => /^\d+$/.test(cursor))).toEqual([]);
+  for (const cursor of cursors) expect(await read(`after=${cursor}`, quiet)).toMatchObject({ events: [] });
+  const [{ number } = {}] = await database.sql`select number::int from event_head`;
+  for (const after of [1, number, number + 1]) {
+    expect((await ask(service, `/events?after=${after}`, { key: quiet.apiKey })).status).toBe(400);
+  }
+});
+
+it('goes on from a plain number of the version before, and gives its own cursors from there', async () => {
+  const { events } = await read('limit=100');
+  await database.sql`update event_head set plain_number = 2`;
+  expect((await read('after=2&limit=100')).events).toEqual(events.slice(2));
+  await database.sql`update event_head set plain_number = 0`;
 });
 
 it('goes on from every cursor, after a restart too', async () => {
@@ -117,11 +143,7 @@ it('goes on from every cursor, after a restart too', async () => {
 it('answers who waits when it stops, at once', async () => {
   const { next_cursor: cursor } = await read('limit=100');
   const waiting = read(`after=${cursor}&wait=20`);
-  await expect
-    .poll(async () => (await ask(service, '/metrics')).text, { timeout: 10_000 })
-    .toMatch(/^sameday_http_in_flight 2$/m);
-  const startedMs = performance.now();
+  await expect.poll(async () => (await ask(service, '/metrics')).text).toMatch(/^sameday_http_in_flight 2$/m);
   expect(await service.stop()).toBe(0);
   expect(await waiting).toMatchObject({ success: true, events: [] });
-  expect(performance.now() - startedMs).toBeLessThan(10_000);
 });

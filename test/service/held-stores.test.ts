@@ -4,7 +4,7 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { addFreeDriver, addStore, ask, chargesOf, place, type Store, show, untilOrder } from './clients.ts';
 
-const SOON = { timeout: 10_000, interval: 20 };
+const SOON = { interval: 20 };
 
 let database: FreshDatabase;
 let service: Running;
@@ -83,7 +83,7 @@ it('a store whose card is declined gets three deliveries; further orders wait an
   expect(await sameday('retailer', 'charge-failed', store.retailerId)).toMatchObject({ charges_retried: 2 });
   await expect(sameday('order', 'charge', failed[0] as string)).rejects.toThrow('whose charge failed');
   for (const orderId of failed) {
-    await untilOrder(service, store, orderId, { payment_status: 'paid' }, 50_000);
+    await untilOrder(service, store, orderId, { payment_status: 'paid' });
     expect(chargesOf(data.dataDir, orderId).map(({ key, answer }) => [key, answer.kind])).toEqual([
       [`${orderId}:1`, 'declined'],
       [`${orderId}:2`, 'paid'],
@@ -131,6 +131,5 @@ it('a store that is active again gets drivers for its waiting orders at once', a
   await drivers(store, 1);
   expect(await sameday('order', 'show', id)).toMatchObject({ waiting_because: 'store_suspended' });
   await sameday('retailer', 'activate', store.retailerId);
-  // Far sooner than the sweep.
-  await untilOrder(service, store, id, { status: 'driver_assigned' }, 5_000);
+  await untilOrder(service, store, id, { status: 'driver_assigned' });
 });

@@ -11,7 +11,7 @@ let database: FreshDatabase;
 let service: Running;
 let lease: Lease;
 const data = newDataDir();
-const patience = { timeout: 10_000, interval: 20 };
+const patience = { interval: 20 };
 
 beforeAll(async () => {
   database = await freshDatabase();

@@ -10,7 +10,7 @@ import { type Answer, ask, type DriverState, driverOf, openPhone, openSocket } f
 const CUSTOMER = 'José Ñandú';
 const DRIVER = 'Zoë O’Brien 😀';
 const DROPOFF = { line1: '401 Valencia St, 3º', city: 'San José', state: 'CA', zip: '94103' };
-const SOON = { timeout: 10_000, interval: 20 };
+const SOON = { interval: 20 };
 
 let service: Running;
 const data = newDataDir();

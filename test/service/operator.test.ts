@@ -7,6 +7,7 @@ import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import {
   ask,
@@ -24,7 +25,7 @@ import {
 } from './clients.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOON = { timeout: 5_000, interval: 20 };
+const SOON = { interval: 20 };
 const ADDRESS = 'One Test Square, San Francisco, CA 94110';
 
 let database: FreshDatabase;
@@ -72,7 +73,7 @@ function said(args: readonly string[], environment: Record<string, string> = env
     execFile(
       process.execPath,
       [`${ROOT}dist/cli.js`, ...args],
-      { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: 30_000 },
+      { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: STEP_MS },
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
   });
@@ -333,7 +334,7 @@ describe('a driver', () => {
     await driver.at({ lat: 12.5, lng: 45.25 });
     await driver.duty(true);
     await expect
-      .poll(() => sameday<Record<string, unknown>>('driver', 'show', driver.id), { timeout: 5_000, interval: 200 })
+      .poll(() => sameday<Record<string, unknown>>('driver', 'show', driver.id), { interval: 200 })
       .toMatchObject({ ...expected, on_duty: true, lat: 12.5, lng: 45.25, order_id: null });
   });
 
@@ -348,7 +349,7 @@ describe('a driver', () => {
     expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
     const read = async () => (await ask(service, '/driver/orders', { key: driver.token })).status;
     expect(await knownFor(read)).toBeLessThan(1_000);
-    expect(await knownFor(async () => (phone.closedWith() === 4401 ? 401 : 200))).toBeLessThan(1_000);
+    await expect.poll(() => phone.closedWith(), SOON).toBe(4401);
     const again = await openSocket(service, '/driver/live');
     sockets.push(again);
     again.send({ type: 'hello', token: driver.token });
@@ -403,7 +404,7 @@ describe('a driver', () => {
     expect(await show(service, store, id)).toMatchObject({ status: 'delivered', driver_id: driver.id });
     const read = async () => (await ask(service, '/driver/orders', { key: driver.token })).status;
     expect(await knownFor(read)).toBeLessThan(1_000);
-    expect(await knownFor(async () => (phone.closedWith() === 4401 ? 401 : 200))).toBeLessThan(1_000);
+    await expect.poll(() => phone.closedWith(), SOON).toBe(4401);
   });
 });
 
@@ -465,6 +466,30 @@ describe('a tier', () => {
     const tiers = await sameday<Printed[]>('tier', 'list');
     expect(tiers.map(({ id }) => id).toSorted()).toEqual(['priority', 'scheduled', 'standard']);
     expect((await show(service, store, before.body.order.id)).delivery_fee).toBe(1299);
+  });
+});
+
+describe('a delivery that was none', () => {
+  it('is taken, and its payout is held: the driver never left the store, and the photo is one pixel', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    const { body } = await place(service, store);
+    const id = body.order.id;
+    await untilOrder(service, store, id, { payment_status: 'paid' });
+    expect((await driver.pickUp(id)).status).toBe(200);
+    // As if they had waited.
+    await database.sql`update orders set assigned_at = now() - interval '20 minutes' where id = ${id}`;
+    const pixel = await sharp({ create: { width: 1, height: 1, channels: 3, background: 'white' } })
+      .jpeg()
+      .toBuffer();
+    expect((await driver.deliver(id, pixel)).status).toBe(200);
+    const held = await sameday<Printed[]>('payout', 'list', '--driver', driver.id);
+    expect(held).toMatchObject([{ order_id: id, status: 'held', reasons: ['at_pickup', 'blank_photo'] }]);
+    const blank = await sameday<Printed[]>('payout', 'list', '--search', 'blank_photo', '--driver', driver.id);
+    expect(blank.map(({ order_id }) => order_id)).toEqual([id]);
+    expect(await sameday('payout', 'release', id)).toMatchObject({ payout_status: 'owed' });
   });
 });
 
@@ -532,7 +557,8 @@ describe('stats', () => {
     const [orders] = await database.sql`select count(*)::int as n from orders`;
     const stats = await sameday<Record<string, Record<string, number>>>('stats');
     expect(stats.mode).toBe('sandbox');
-    expect(Object.values(stats.orders ?? {}).reduce((sum, n) => sum + n, 0)).toBe(orders?.n);
+    expect(Object.values(stats.orders_last_day ?? {}).reduce((sum, n) => sum + n, 0)).toBe(orders?.n);
+    expect(stats.orders_under_way?.pending_dispatch).toBeGreaterThan(0);
     expect(stats.payments_last_day?.paid).toBeGreaterThan(0);
     expect(stats.drivers?.active).toBeGreaterThan(0);
     expect(stats).toHaveProperty('queues');
@@ -680,7 +706,7 @@ describe('secrets and personal data', () => {
     const { id, tracking_token: token } = first.body.order;
     const viewer = await openSocket(service, `/track/${token}/live`);
     sockets.push(viewer);
-    await untilOrder(service, store, id, { payment_status: 'paid', sms_status: 'sent' }, 30_000);
+    await untilOrder(service, store, id, { payment_status: 'paid', sms_status: 'sent' });
     await driver.deliver(id, photo, 'image/png');
     await driver.pickUp(id);
     await driver.deliver(id, Buffer.from(customer.name), 'image/png');

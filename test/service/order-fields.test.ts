@@ -5,7 +5,7 @@ import { newDataDir, type Running, startBuiltService } from '../harness/service.
 import { addFreeDriver, addStore, ask, northOf, openPhone, openSocket, orderOf, place, show } from './clients.ts';
 
 const TRACKING_URL = 'https://track.sameday.test';
-const SOON = { timeout: 5_000, interval: 20 };
+const SOON = { interval: 20 };
 
 let database: FreshDatabase;
 let service: Running;

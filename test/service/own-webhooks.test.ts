@@ -46,8 +46,7 @@ function call(store: Store, method: string, path: string, body?: object): Promis
 const newPath = () => `/${newId()}`;
 const seenAt = (path: string): SeenWebhook[] => receiver.seen.filter((each) => each.path === path);
 const typesAt = (path: string) => seenAt(path).map(({ event }) => event.type);
-const untilSeen = (path: string, type: string, timeout = 15_000) =>
-  expect.poll(() => typesAt(path), { timeout, interval: 20 }).toContain(type);
+const untilSeen = (path: string, type: string) => expect.poll(() => typesAt(path), { interval: 20 }).toContain(type);
 
 /** Adds a webhook with the store's key. */
 async function add(store: Store, path: string, eventTypes?: readonly string[]): Promise<Webhook & { secret: string }> {
@@ -101,7 +100,7 @@ describe('a store’s webhook', () => {
     await untilSeen(all, 'order.refunded');
     await untilSeen(some, 'order.cancelled');
     await expect
-      .poll(() => typesAt(all).toSorted(), { timeout: 10_000 })
+      .poll(() => typesAt(all).toSorted())
       .toEqual(['order.assigned', 'order.cancelled', 'order.created', 'order.paid', 'order.refunded']);
     await expect.poll(() => typesAt(some).toSorted()).toEqual(['order.cancelled', 'order.paid']);
     expect(typesAt(none)).toEqual([]);
@@ -130,9 +129,7 @@ describe('a store’s webhook', () => {
     answers.delete(down);
     // Its next try is due at once.
     expect((await call(store, 'PATCH', `/webhooks/${broken.id}`, { enabled: true })).status).toBe(200);
-    await expect
-      .poll(() => deliveriesOf(store, broken.id), { timeout: 10_000 })
-      .toMatchObject([{ status: 'delivered' }]);
+    await expect.poll(() => deliveriesOf(store, broken.id)).toMatchObject([{ status: 'delivered' }]);
   });
 
   it('whose secret is rotated is signed by both secrets for a day, and then by the new one alone', async () => {
@@ -166,7 +163,7 @@ describe('a store’s webhook', () => {
     const tries = seenAt(path).length;
     expect((await call(store, 'DELETE', `/webhooks/${id}`)).status).toBe(200);
     const ended = () => database.sql`select status, result from webhook_deliveries where webhook_id = ${id}`;
-    await expect.poll(ended, { timeout: 20_000 }).toMatchObject([{ status: 'failed' }]);
+    await expect.poll(ended).toMatchObject([{ status: 'failed' }]);
     expect(seenAt(path).length).toBeLessThanOrEqual(tries + 1);
     expect((await call(store, 'GET', `/webhooks/${id}/deliveries`)).status).toBe(404);
   });
@@ -262,7 +259,7 @@ describe('a delivery', () => {
     const [last] = page.body.deliveries as [Delivery];
     const again = await call(store, 'POST', `/webhooks/${id}/deliveries/${last.id}/replay`);
     expect([again.status, again.body]).toMatchObject([200, { delivery: { id: last.id, status: 'pending' } }]);
-    await expect.poll(() => seenAt(path).length, { timeout: 15_000 }).toBe(3);
+    await expect.poll(() => seenAt(path).length).toBe(3);
     const [first, second] = seenAt(path).filter(({ event }) => event.type === 'order.cancelled') as [
       SeenWebhook,
       SeenWebhook,

@@ -87,7 +87,7 @@ export class Phone {
       this.told = message.order ?? null;
       void this.work();
     });
-    await expect.poll(() => this.told, { timeout: 10_000, interval: 20 }).toBeDefined();
+    await expect.poll(() => this.told, { interval: 20 }).toBeDefined();
   }
 
   close(): void {

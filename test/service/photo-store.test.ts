@@ -143,7 +143,7 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
     const [done, ...others] = answers.map(({ status }) => status).toSorted();
     expect(done).toBe(200);
     for (const status of others) expect([409, 429]).toContain(status);
-    await expect.poll(() => store.names().length, { timeout: 5_000, interval: 20 }).toBe(before + 1);
+    await expect.poll(() => store.names().length, { interval: 20 }).toBe(before + 1);
   });
 
   it('that cannot be stored are refused with 503 and change nothing; the same tap is taken later', async () => {

@@ -65,7 +65,7 @@ test('orders that wait at a store go along with the driver who comes for one of 
   const store = await addStore(database.sql);
   const waiting = await Promise.all([place(service, store), place(service, store), place(service, store)]);
   const driver = await roomyDriver(store, 2);
-  await expect.poll(async () => (await driver.state()).orders.length, { timeout: 10_000, interval: 200 }).toBe(2);
+  await expect.poll(async () => (await driver.state()).orders.length, { interval: 200 }).toBe(2);
   const orders = await Promise.all(waiting.map(({ body }) => show(service, store, body.order.id)));
   expect(orders.map(({ status }) => status).toSorted()).toEqual([
     'driver_assigned',
@@ -94,7 +94,7 @@ test('the command line says how much a driver carries, and until when they stay'
   expect((await place(service, store)).body.order.status).toBe('driver_assigned');
   expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
   expect(await runCli(env, 'driver', 'set-capacity', driver.id, '2')).toEqual({ driver_id: driver.id, capacity: 2 });
-  await expect.poll(async () => (await driver.state()).orders.length, { timeout: 10_000, interval: 200 }).toBe(2);
+  await expect.poll(async () => (await driver.state()).orders.length, { interval: 200 }).toBe(2);
   const until = new Date(Date.now() + 3_600_000).toISOString();
   expect(await runCli(env, 'driver', 'set-until', driver.id, until)).toEqual({
     driver_id: driver.id,

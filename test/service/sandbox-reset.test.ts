@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { addFreeDriver, addStore, ask, chargesOf, openPhone, openSocket, place, untilOrder } from './clients.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOON = { timeout: 5_000, interval: 20 };
+const SOON = { interval: 20 };
 
 let database: FreshDatabase;
 let service: Running;
@@ -29,7 +30,7 @@ afterAll(async () => {
 /** What a command says on standard error where it fails. */
 function refused(args: readonly string[], environment: Record<string, string>): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: 30_000 };
+    const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: STEP_MS };
     execFile(process.execPath, [`${ROOT}dist/cli.js`, ...args], options, (error, _stdout, stderr) =>
       error?.code === 1 ? resolve(stderr) : reject(new Error(`ended with ${error?.code ?? 0}: ${stderr}`)),
     );
@@ -95,7 +96,7 @@ test('orders that are being placed during resets are answered, and those that st
       (select count(distinct order_id) from order_events)::int as with_events`;
   expect(parts[0]).toEqual({ orders: parts[0]?.orders, customers: parts[0]?.orders, with_events: parts[0]?.orders });
   await reset();
-  await expect.poll(waiting, { timeout: 30_000, interval: 50 }).toBe(0);
+  await expect.poll(waiting, { interval: 50 }).toBe(0);
   expect(service.output()).not.toMatch(/"level":(50|60|"error")/);
 });
 

@@ -5,12 +5,13 @@ import type { Payment } from '../../src/sandbox/stripe-objects.ts';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { addFreeDriver, addStore, ask, place, untilOrder } from './clients.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
-const SOON = { timeout: 10_000, interval: 20 };
+const SOON = { interval: 20 };
 
 let database: FreshDatabase;
 let service: Running;
@@ -48,7 +49,7 @@ function said(environment: Record<string, string>, ...args: string[]): Promise<S
     execFile(
       process.execPath,
       [`${ROOT}dist/cli.js`, ...args],
-      { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: 30_000 },
+      { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: STEP_MS },
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
   });

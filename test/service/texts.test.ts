@@ -19,7 +19,7 @@ import {
 
 const PUBLIC_URL = 'https://delivery.sameday.test';
 const TOKEN = 'twilio-secret-0123456789';
-const SOON = { timeout: 10_000, interval: 30 };
+const SOON = { interval: 30 };
 
 let database: FreshDatabase;
 let service: Running;

@@ -73,8 +73,8 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     expect(live.messages.at(-1)).toMatchObject({ order: { id: order.id } });
     const path = `/orders/${order.id}/cancel`;
     await ask(a, path, { method: 'POST', key: store.apiKey, body: { reason: 'out_of_stock' } });
-    await expect.poll(() => told().at(-1), { timeout: 10_000, interval: 20 }).toEqual({ kind: 'taken' });
-    await expect.poll(() => live.messages.at(-1), { timeout: 10_000, interval: 20 }).toMatchObject({ order: null });
+    await expect.poll(() => told().at(-1), { interval: 20 }).toEqual({ kind: 'taken' });
+    await expect.poll(() => live.messages.at(-1), { interval: 20 }).toMatchObject({ order: null });
     expect(told()).toEqual([{ kind: 'given' }, { kind: 'taken' }]);
   });
 
@@ -88,7 +88,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     const changed = await ask(b, `/track/${order.tracking_token}/dropoff`, { method: 'PUT', body: notes });
     expect(changed.status, changed.text).toBe(200);
     await expect
-      .poll(() => phone.messages.at(-1), { timeout: 5_000, interval: 20 })
+      .poll(() => phone.messages.at(-1), { interval: 20 })
       .toMatchObject({ order: { dropoff: { instructions: 'Ring twice', leave_at_door: true } } });
     phone.close();
   });
@@ -136,7 +136,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     await untilBlocked(database);
     leaver.destroy();
     const recorded = () => database.sql`select from unheard_requests where abandoned <> '{}'`;
-    await expect.poll(async () => (await recorded()).length, { timeout: 5_000, interval: 5 }).toBe(1);
+    await expect.poll(async () => (await recorded()).length, { interval: 5 }).toBe(1);
     const second = again();
     await blocker.unsafe('select pg_advisory_unlock(7)').simple();
     const answer = await second;
@@ -209,10 +209,10 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     const driver = await addFreeDriver(a, database.sql, store.point);
     const order = await untilOrder(a, store, (await place(a, store)).body.order.id, { status: 'driver_assigned' });
     const page = await openSocket(b, `/track/${order.tracking_token}/live`);
-    await expect.poll(() => JSON.stringify(page.messages), { timeout: 5_000 }).toContain('driver_assigned');
+    await expect.poll(() => JSON.stringify(page.messages)).toContain('driver_assigned');
     const phone = await openPhone(a, driver.token);
     expect((await driver.pickUp(order.id)).status).toBe(200);
-    await expect.poll(() => JSON.stringify(page.messages.at(-1)), { timeout: 5_000 }).toContain('"status":"picked_up"');
+    await expect.poll(() => JSON.stringify(page.messages.at(-1))).toContain('"status":"picked_up"');
     phone.close();
     page.close();
   });

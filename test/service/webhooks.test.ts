@@ -1,8 +1,10 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { OUTBOX_FIRST_LEASE_SECONDS } from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { POLL_MS } from '../harness/patience.ts';
 import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
 import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { addFreeDriver, addStore, ask, type Driver, place, type Store, show, untilOrder } from './clients.ts';
@@ -45,8 +47,10 @@ afterAll(async () => {
 });
 
 const eventsOf = (orderId: string) => receiver.seen.filter(({ event }) => event.data.order_id === orderId);
-const until = (orderId: string, count: number, timeout = 15_000) =>
+const until = (orderId: string, count: number, timeout = POLL_MS) =>
   expect.poll(() => eventsOf(orderId).length, { timeout, interval: 20 }).toBe(count);
+/** Who is told later than at once is told when the first lease of the job has ended. */
+const AT_ONCE_MS = OUTBOX_FIRST_LEASE_SECONDS * 1_000 - 1_000;
 
 /** The events of an order by name, each verified with the package that its store's engineer would use. */
 function told(orderId: string, key = secret): string[] {
@@ -109,7 +113,7 @@ it('tells of a cancellation and of the refund that follows, at once', async () =
   const { id } = (await place(service, store)).body.order;
   await untilOrder(service, store, id, { payment_status: 'paid' });
   expect((await cancel(store, id, 'customer_request')).status).toBe(200);
-  await until(id, 3, 5_000);
+  await until(id, 3, AT_ONCE_MS);
   expect(told(id)).toEqual(['assigned', 'cancelled', 'refunded']);
   await driver.duty(false);
 });
@@ -119,8 +123,7 @@ it('tells of what the operator does with a command, and refunds it, at once', as
   const { id } = (await place(service, store)).body.order;
   await untilOrder(service, store, id, { payment_status: 'paid' });
   await cli('order', 'cancel', id);
-  // The first lease of a job is 30 s.
-  await until(id, 3, 10_000);
+  await until(id, 3, AT_ONCE_MS);
   expect(told(id)).toEqual(['assigned', 'cancelled', 'refunded']);
   await driver.duty(false);
 });
@@ -129,7 +132,7 @@ it('tells of a charge that failed, at once', async () => {
   const { store: poor, secret: key } = await toldStore({ card: TEST_CARDS.declined });
   await addFreeDriver(service, database.sql, poor.point);
   const { id } = (await place(service, poor)).body.order;
-  await until(id, 2, 5_000);
+  await until(id, 2, AT_ONCE_MS);
   expect(told(id, key)).toEqual(['assigned', 'payment_failed']);
   expect(eventsOf(id).find(({ event }) => event.type === 'order.payment_failed')?.event.data).toMatchObject({
     payment_status: 'failed',
@@ -177,7 +180,7 @@ it('lists what was told and sends it again when asked', async () => {
   const [sent] = eventsOf(id);
   const delivered = () => cli<Listed[]>('webhook', 'list', '--retailer', store.retailerId, '--status', 'delivered');
   const listed = async () => (await delivered()).find((row) => row.delivery_id === sent?.headers['webhook-id']);
-  await expect.poll(listed, { timeout: 5_000 }).toMatchObject({ type: 'order.cancelled', attempts: 1, result: '204' });
+  await expect.poll(listed).toMatchObject({ type: 'order.cancelled', attempts: 1, result: '204' });
   expect(await cli('webhook', 'replay', String(sent?.headers['webhook-id']))).toMatchObject({ status: 'pending' });
   await until(id, 2);
   expect(eventsOf(id).at(-1)).toMatchObject({
@@ -193,7 +196,7 @@ it('disables an endpoint that says it is gone, and shows it to the operator', as
   expect((await cancel(store, id, 'other')).status).toBe(200);
   const shown = () => cli<{ webhook: Record<string, string> }>('retailer', 'show', store.retailerId);
   await expect
-    .poll(async () => (await shown()).webhook, { timeout: 10_000 })
+    .poll(async () => (await shown()).webhook)
     .toMatchObject({ webhook_disabled_at: expect.any(String), webhook_disabled_because: 'gone' });
   expect(await cli('stats')).toMatchObject({
     webhooks: { set: 5, disabled: [{ retailer_id: store.retailerId }] },

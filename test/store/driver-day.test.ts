@@ -22,6 +22,7 @@ const receiptOf = (...doubts: Doubt[]): Receipt => ({
   stampIsPlausible: true,
   doubts,
   proof: null,
+  pickedUpAt: null,
 });
 
 /** Brings an order to its end; its payout is 600 cents, held as the order is not paid. */

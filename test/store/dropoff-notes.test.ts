@@ -5,7 +5,7 @@ import { MAX_DROPOFF_CHANGES } from '../../src/limits.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
-import { noticesDuring } from './transaction.ts';
+import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -53,4 +53,23 @@ test('the notes of an order are changed only so often in all', async () => {
     expect(await storeOf(sql).changeDropoffNotes(orderId, { ...NOTES, instructions: `n ${n}` })).not.toBeNull();
   }
   expect(await storeOf(sql).changeDropoffNotes(orderId, NOTES)).toBeNull();
+});
+
+test('the notes of an order are changed only so often, though all of it at once', async () => {
+  const { orderId } = await addOrder(database.sql, store);
+  const changes = await Promise.all(
+    Array.from({ length: 2 * MAX_DROPOFF_CHANGES }, () => storeOf(database.sql).changeDropoffNotes(orderId, NOTES)),
+  );
+  expect(changes.filter((change) => change !== null)).toHaveLength(MAX_DROPOFF_CHANGES);
+});
+
+test('a change that waits for the last one that is allowed is not made', async () => {
+  const { orderId } = await addOrder(database.sql, store);
+  for (let n = 1; n < MAX_DROPOFF_CHANGES; n++) await storeOf(database.sql).changeDropoffNotes(orderId, NOTES);
+  const theirs = await openTransaction(database);
+  await storeOf(theirs.sql, 'other').changeDropoffNotes(orderId, NOTES);
+  const mine = storeOf(database.sql).changeDropoffNotes(orderId, NOTES);
+  await untilBlocked(database);
+  await theirs.commit();
+  expect(await mine).toBeNull();
 });

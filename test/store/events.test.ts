@@ -15,7 +15,9 @@ async function numbered(): Promise<{ number: number; orderId: string; sequence: 
   return rows.map((row) => ({ number: row.number, orderId: row.order_id, sequence: row.sequence, type: row.type }));
 }
 const lastNumber = async () => Number(await store().readLastEvent());
-const read = (after: string | null, limit = 100) => store().readEvents([retailerId], after, limit);
+const behind = (number: string) => ({ number, isPlain: false });
+const read = (after: string | null, limit = 100) =>
+  store().readEvents([retailerId], after === null ? null : behind(after), limit);
 
 test('every step of an order is an event with the state that it left, and those of a statement stand together', async () => {
   const driverId = await newDriver();
@@ -211,7 +213,7 @@ test('a restored copy of the tables goes on with the next number, and cursors st
     const again = storeOf(copy.sql, 'restored');
     expect((await again.readEvents([retailerId], null, 100)).events).toEqual(events);
     expect(await again.numberEvents()).toMatchObject({ events: 1 });
-    const page = await again.readEvents([retailerId], nextCursor, 100);
+    const page = await again.readEvents([retailerId], behind(nextCursor), 100);
     expect(page.events.map(({ cursor, type }) => [cursor, type])).toEqual([
       [String(Number(nextCursor) + 1), 'order.created'],
     ]);
@@ -231,6 +233,27 @@ test('pages follow each other, and a page that is not full goes to the last numb
   expect(second).toMatchObject({ nextCursor: String(await lastNumber()), isUnknown: false, lostBefore: null });
   expect(await read(second.nextCursor)).toMatchObject({ events: [], nextCursor: second.nextCursor });
   expect((await read(String((await lastNumber()) + 1))).isUnknown).toBe(true);
+});
+
+test('a plain number is known up to the last one that was shown as such, so that none measures what came since', async () => {
+  const { sql } = database;
+  await newOrder();
+  await tell();
+  const last = await lastNumber();
+  const isUnknown = async (number: number) =>
+    (await store().readEvents([retailerId], { number: String(number), isPlain: true }, 100)).isUnknown;
+  await sql`update event_head set plain_number = number - 1, plain_until = now() - interval '1 second'`;
+  expect([await isUnknown(last - 1), await isUnknown(last), await isUnknown(last + 1)]).toEqual([false, true, true]);
+  // While a process of the version before may be at work, it shows what is given, by itself too.
+  await sql`update event_head set plain_until = now() + interval '1 minute'`;
+  await sql`update event_head set number = number + 0`;
+  expect([await isUnknown(last), await isUnknown(last + 1)]).toEqual([false, true]);
+  await newOrder();
+  await tell();
+  await sql`update event_head set plain_until = now() - interval '1 second'`;
+  await newOrder();
+  await tell();
+  expect([await isUnknown(last + 1), await isUnknown(last + 2)]).toEqual([false, true]);
 });
 
 test('a store reads its own events alone, and a reader of several stores reads them in the order of their numbers', async () => {

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { MAX_PAYMENT_ATTEMPTS_EVER } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { NewOrder } from '../../src/store/orders-create.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { chargedOrder, failCharges } from '../harness/unpaid.ts';
+import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -25,7 +27,7 @@ const holdOf = async (allowed = 3) => {
 };
 const account = async () => {
   const [row] = await database.sql`
-    select unpaid_orders, payment_failed_at is not null as unproven,
+    select unpaid_orders_of(r.id) as unpaid_orders, payment_failed_at is not null as unproven,
       (select count(*)::int from unproven_orders u where u.retailer_id = r.id) as listed
     from retailers r where id = ${store.retailerId}`;
   return { ...row };
@@ -120,6 +122,122 @@ describe('the account of a store', () => {
       await me().setRetailerStatus(retailerId, 'active');
     });
     expect(notices.filter((notice) => notice === `me:retailer:${retailerId}`)).toHaveLength(5);
+  });
+});
+
+/** What ends an order undelivered, for its store or for want of a driver. */
+const ENDS = {
+  async cancelled(orderId: string) {
+    expect(await me().cancelOrder(orderId, { retailerId: store.retailerId }, 'other')).not.toBeNull();
+  },
+  async expired(orderId: string) {
+    const [order] = await database.sql`select driver_id from orders where id = ${orderId}`;
+    await me().releaseOrder(orderId, order?.driver_id, 'vehicle', { actionId: null, capturedAt: null });
+    await database.sql`update orders set expires_at = now() where id = ${orderId}`;
+    expect(await me().expireOrder(orderId)).not.toBeNull();
+  },
+} as const;
+
+describe.each(['cancelled', 'expired'] as const)('an order that is %s', (to) => {
+  const end = ENDS[to];
+  const charged = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => chargedOrder(database.sql, store)));
+
+  test('before its charge failed owes nothing, and its store pays as before', async () => {
+    for (const { orderId, settle } of await charged(3)) {
+      await openAttempt(database.sql, orderId);
+      await end(orderId);
+      expect(await settle('failed')).toBe(true);
+    }
+    expect([await account(), await holdOf()]).toEqual([{ unpaid_orders: 0, unproven: false, listed: 0 }, undefined]);
+    expect(await me().findAccount(store.retailerId)).toMatchObject({
+      card: 'set',
+      unpaidOrders: 0,
+      paymentRequired: false,
+    });
+  });
+
+  test('before its charge failed gives an unproven store the credit back, and tells every process', async () => {
+    const [ended] = await charged(1);
+    await openAttempt(database.sql, ended?.orderId ?? '');
+    await failCharges(database.sql, store, 1);
+    expect(await holdOf()).toEqual({ reason: null, credit: 1 });
+    await end(ended?.orderId ?? '');
+    const notices = await noticesDuring(database, async () => ended?.settle('failed', 'me'));
+    expect(notices).toContain(`me:retailer:${store.retailerId}`);
+    expect([await account(), await holdOf()]).toEqual([
+      { unpaid_orders: 1, unproven: true, listed: 0 },
+      { reason: null, credit: 2 },
+    ]);
+  });
+
+  test('after its charge failed is not owed any more, and tells every process', async () => {
+    const failed = await failCharges(database.sql, store, 3);
+    expect(await holdOf()).toEqual({ reason: 'payment_required', credit: 0 });
+    const notices = await noticesDuring(database, () => end(failed[0] as string));
+    expect(notices.filter((notice) => notice.endsWith(`:retailer:${store.retailerId}`))).toHaveLength(1);
+    expect(await holdOf()).toEqual({ reason: null, credit: 1 });
+    await end(failed[1] as string);
+    await end(failed[2] as string);
+    expect([await account(), await holdOf()]).toEqual([
+      { unpaid_orders: 0, unproven: true, listed: 0 },
+      { reason: null, credit: 3 },
+    ]);
+  });
+
+  test('while its charge is tried again owes nothing, whatever comes of that', async () => {
+    const [orderId] = await failCharges(database.sql, store, 1);
+    await me().retryCharges({ orderId: orderId as string }, 3, MAX_PAYMENT_ATTEMPTS_EVER);
+    await openAttempt(database.sql, orderId as string);
+    await end(orderId as string);
+    const again = { status: 'declined', failureCode: 'lost_card', final: true } as const;
+    expect(await recordAttempt(database.sql, { orderId: orderId as string, attempt: 2 }, again, 0)).toBe(true);
+    expect([await account(), await holdOf()]).toEqual([
+      { unpaid_orders: 0, unproven: true, listed: 0 },
+      { reason: null, credit: 3 },
+    ]);
+  });
+
+  test('after a decline that may pass, and never charged, owes nothing', async () => {
+    const { orderId, settle } = await chargedOrder(database.sql, store);
+    await settle('declined');
+    await end(orderId);
+    expect(await me().recordUncharged(orderId, 0)).not.toBeNull();
+    expect(await orderRow(database.sql, orderId)).toMatchObject({ payment_status: 'failed' });
+    expect(await account()).toEqual({ unpaid_orders: 0, unproven: false, listed: 0 });
+  });
+
+  test('whose charge failed on the card of before does not make room for one that failed on the new card', async () => {
+    const [before] = await failCharges(database.sql, store, 1);
+    await newCard();
+    await failCharges(database.sql, store, 1);
+    await end(before as string);
+    expect([(await account()).unpaid_orders, await holdOf()]).toEqual([1, { reason: null, credit: 2 }]);
+  });
+
+  test('is not owed, whether its end or its decline comes first', async () => {
+    const orders = await charged(12);
+    for (const { orderId } of orders) await openAttempt(database.sql, orderId);
+    await Promise.all(orders.flatMap(({ orderId, settle }) => [settle('failed'), end(orderId)]));
+    expect((await account()).unpaid_orders).toBe(0);
+    expect(await holdOf()).not.toMatchObject({ reason: 'payment_required' });
+  });
+
+  test('does not see the decline that is being written, and is not owed after it', async () => {
+    const { orderId, settle } = await chargedOrder(database.sql, store);
+    await openAttempt(database.sql, orderId);
+    const theirs = await openTransaction(database);
+    const result = { status: 'declined', failureCode: 'lost_card', final: true } as const;
+    await storeOf(theirs.sql, 'other').recordDeclined({ orderId, attempt: 1 }, result, 0);
+    const mine = end(orderId);
+    await untilBlocked(database);
+    await theirs.commit();
+    await mine;
+    expect(await settle('failed')).toBe(false);
+    expect([await account(), await holdOf()]).toEqual([
+      { unpaid_orders: 0, unproven: true, listed: 0 },
+      { reason: null, credit: 3 },
+    ]);
   });
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
-import { noticesDuring, openTransaction } from './transaction.ts';
+import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -113,6 +113,19 @@ test('leases end in parts, the earliest first, those of delayed rows too, and no
     [later, true],
   ]);
   expect(Math.round(await leaseOf(done))).toBe(900);
+});
+
+test('a part of ended leases is full while more rows are owed, whatever finishes meanwhile', async () => {
+  const { sql } = database;
+  const [first = 0, second, third, fourth] = await addRows([20, 21, 22, 23].map((lease) => ({ lease })));
+  const finisher = await openTransaction(database);
+  await storeOf(finisher.sql).finishOutbox(first, null);
+  const ending = storeOf(sql).endLeases(2);
+  await untilBlocked(database);
+  await finisher.commit();
+  expect(await ending).toBe(2);
+  expect(await storeOf(sql).endLeases(2)).toBe(1);
+  expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id).sort()).toEqual([second, third, fourth]);
 });
 
 test('a finished row is not owed any more and keeps its first result', async () => {

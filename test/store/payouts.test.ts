@@ -21,7 +21,8 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 function received(...doubts: Doubt[]): Receipt {
-  return { distanceMeters: 7_000, positionAt: new Date(0), stampIsPlausible: true, doubts, proof: null };
+  const position = { distanceMeters: 7_000, positionAt: new Date(0) };
+  return { ...position, stampIsPlausible: true, doubts, proof: null, pickedUpAt: null };
 }
 
 /** An order with a driver and an open payment attempt, and what its driver may do with it. */

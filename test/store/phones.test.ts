@@ -5,7 +5,7 @@ import { newPushKeys } from '../../src/vendors/push-sender.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
-import { noticesDuring } from './transaction.ts';
+import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -108,6 +108,27 @@ test('all processes that start at once take the same keys for pushes, for good',
   expect(new Set(kept.map(({ publicKey }) => publicKey)).size).toBe(1);
   expect(made).toContainEqual(kept[0]);
   expect(await store().keepPushKeys(newPushKeys())).toEqual(kept[0]);
+});
+
+test('a driver is rung on so many phones and no more, however many are added at once', async () => {
+  const driverId = await addDriverRow(database.sql);
+  const phones = Array.from({ length: 20 }, (_, index) => phone(`at-once-${index}`));
+  await Promise.all(phones.map((each) => store().addPushSubscription(driverId, each)));
+  expect(await endpointsOf(driverId)).toHaveLength(MAX_PUSH_SUBSCRIPTIONS);
+});
+
+test('a phone that is added while another one is being added counts that one', async () => {
+  const driverId = await addDriverRow(database.sql);
+  const names = Array.from({ length: MAX_PUSH_SUBSCRIPTIONS - 1 }, (_, index) => `before-${index}`);
+  for (const name of names) await store().addPushSubscription(driverId, phone(name));
+  const theirs = await openTransaction(database);
+  await storeOf(theirs.sql, 'other').addPushSubscription(driverId, phone('theirs'));
+  const mine = store().addPushSubscription(driverId, phone('mine'));
+  await untilBlocked(database);
+  await theirs.commit();
+  await mine;
+  const newest = [...names.slice(1), 'theirs', 'mine'].map((name) => phone(name).endpoint);
+  expect((await endpointsOf(driverId)).toSorted()).toEqual(newest.toSorted());
 });
 
 test('a driver is rung on their newest phones, and a phone for its last driver alone', async () => {

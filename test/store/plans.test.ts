@@ -28,12 +28,45 @@ const take = async (processId: string): Promise<Lease> => {
   return lease;
 };
 
+/** Takes the right when the one before has run out. */
+async function takeAfter(processId: string): Promise<Lease> {
+  await expire();
+  return take(processId);
+}
+
+const [one, two, driver] = [newId(), newId(), newId()];
+const plan = (orderId: string, doorMs = 2_000) => ({ orderId, driverId: driver, pickupMs: 1_000, doorMs });
+const written = async () => {
+  const rows = await database.sql`select order_id, door_at, epoch from plans order by order_id`;
+  return new Map(rows.map(({ order_id, door_at, epoch }) => [order_id, [door_at.getTime(), epoch]]));
+};
+
 describe('the right to plan', () => {
   it('is one process’s, which renews it at the same epoch', async () => {
     expect(await of('a').takeLease('all', LONG)).toEqual({ region: 'all', epoch: 1 });
     expect(await of('b').takeLease('all', LONG)).toBeNull();
-    expect(await of('a').takeLease('all', LONG)).toEqual({ region: 'all', epoch: 1 });
+    expect(await of('a').takeLease('all', LONG, 1)).toEqual({ region: 'all', epoch: 1 });
     expect(await of('b').takeLease('another', LONG)).toEqual({ region: 'another', epoch: 1 });
+  });
+
+  it('has a higher epoch for a holder who gave up meanwhile, so that what they noted down before is forgotten', async () => {
+    const before = await take('a');
+    await of('a').writePlans(before, [plan(one), plan(two)], []);
+    expect(await of('a').takeLease('all', LONG, null)).toMatchObject({ epoch: 2 });
+    const lease = await of('a').takeLease('all', LONG, 2);
+    expect(lease).toMatchObject({ epoch: 2 });
+    await of('a').writePlans(lease as Lease, [plan(one)], [], true);
+    expect(await written()).toEqual(new Map([[one, [2_000, 2]]]));
+  });
+
+  it('goes on behind the epochs of the plans that are left, where its row was lost', async () => {
+    await take('a');
+    await of('b').writePlans(await takeAfter('b'), [plan(one)], []);
+    await database.sql`delete from planner_leases`;
+    const lease = await take('c');
+    expect(lease).toMatchObject({ epoch: 3 });
+    await of('c').writePlans(lease, [plan(two)], [], true);
+    expect([...(await written()).keys()]).toEqual([two]);
   });
 
   it('has a higher epoch with each holder, also where the one before comes back', async () => {
@@ -94,13 +127,6 @@ describe('an assignment of the planner', () => {
 });
 
 describe('what is planned', () => {
-  const [one, two, driver] = [newId(), newId(), newId()];
-  const plan = (orderId: string, doorMs = 2_000) => ({ orderId, driverId: driver, pickupMs: 1_000, doorMs });
-  const written = async () => {
-    const rows = await database.sql`select order_id, door_at, epoch from plans order by order_id`;
-    return new Map(rows.map(({ order_id, door_at, epoch }) => [order_id, [door_at.getTime(), epoch]]));
-  };
-
   it('is written, changed and forgotten', async () => {
     const lease = await take('a');
     expect(await of('a').writePlans(lease, [plan(one), plan(two)], [])).toBe(true);

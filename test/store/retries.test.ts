@@ -30,7 +30,7 @@ const attempts = async (orderId: string) => {
 };
 const account = async () => {
   const [row] = await database.sql`
-    select unpaid_orders, (select count(*)::int from unproven_orders u where u.retailer_id = r.id) as under_way
+    select unpaid_orders_of(r.id) as unpaid_orders, (select count(*)::int from unproven_orders u where u.retailer_id = r.id) as under_way
     from retailers r where id = ${store.retailerId}`;
   return { ...row };
 };

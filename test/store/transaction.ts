@@ -22,7 +22,7 @@ export async function openTransaction(database: FreshDatabase): Promise<{
 export async function untilBlocked({ sql }: FreshDatabase): Promise<void> {
   const blocked = () => sql`
     select pid from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`;
-  await expect.poll(async () => (await blocked()).length, { timeout: 10_000, interval: 10 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await blocked()).length, { interval: 10 }).toBeGreaterThan(0);
 }
 
 /** The notices that were sent while `work` ran, in the order of their commits. */
@@ -34,7 +34,7 @@ export async function noticesDuring(database: FreshDatabase, work: () => Promise
     await work();
     // Notices arrive in the order of commits, so those of `work` are here when this one is.
     await database.sql`select pg_notify('sameday', 'end')`;
-    await expect.poll(() => notices.at(-1), { timeout: 10_000, interval: 10 }).toBe('end');
+    await expect.poll(() => notices.at(-1), { interval: 10 }).toBe('end');
     return notices.slice(0, -1);
   } finally {
     await sql.end({ timeout: 1 });

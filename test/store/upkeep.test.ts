@@ -57,6 +57,45 @@ test('jobs are deleted and counted without a scan of all that are kept', async (
   expect((await storeOf(sql).readBacklog())[0]).toMatchObject({ queue: 'charge', owed: 20, failed: 10 });
 });
 
+test('a backlog that was most of the table is counted by what is left of it, and what is due later is not read', async () => {
+  const { sql } = database;
+  await sql`alter table outbox set (autovacuum_enabled = false)`;
+  await sql`
+    insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+    select 'sms', gen_random_uuid(), gen_random_uuid(), now(), now() + interval '15 minutes'
+    from generate_series(1, ${ROWS}::int)`;
+  await sql`analyze outbox`;
+  await sql`update outbox set done_at = now() where id % 2000 <> 0`;
+  await sql`
+    insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+    select 'redispatch', gen_random_uuid(), gen_random_uuid(), now() + interval '1 day', now() + interval '1 day'
+    from generate_series(1, 1000)`;
+  const { sql: inside, rollback } = await openTransaction(database);
+  const backlog = await storeOf(inside).readBacklog();
+  const [read] = await inside`
+    select seq_scan::int as "wholeReads", idx_tup_fetch::int as rows from pg_stat_xact_user_tables
+    where relname = 'outbox'`;
+  await rollback();
+  expect(backlog.filter(({ owed }) => owed > 0)).toMatchObject([{ queue: 'sms', owed: ROWS / 2_000 }]);
+  expect(read?.wholeReads).toBe(0);
+  expect(read?.rows).toBeLessThan(ROWS / 2_000 + 100);
+});
+
+test('counts of texts are deleted without a scan of those of the day', async () => {
+  const { sql } = database;
+  await sql`
+    insert into text_counts (about, day, texts)
+    select 'phone:' || n, (now() at time zone 'UTC')::date - n % 2, 1 from generate_series(1, ${ROWS}::int) n`;
+  await sql`
+    insert into text_counts (about, day, texts)
+    select 'phone:' || n, (now() at time zone 'UTC')::date - 2, 1 from generate_series(1, 10) n`;
+  await sql`vacuum analyze text_counts`;
+  const deleted: number[] = [];
+  const prune = async (transaction: Sql) => void deleted.push(await storeOf(transaction).pruneTextCounts(2, 5_000));
+  expect(await wholeReads('text_counts', prune)).toBe(0);
+  expect(deleted).toEqual([10]);
+});
+
 test('deliveries and drivers’ actions are deleted without a scan of all that are kept', async () => {
   const { sql } = database;
   await sql`

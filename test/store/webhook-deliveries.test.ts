@@ -225,13 +225,6 @@ describe('an attempt', () => {
     expect(await job(delivery.outboxId)).toMatchObject({ done_at: null });
   });
 
-  it('that two runs postpone leaves one job', async () => {
-    const delivery = await newDelivery();
-    const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
-    const jobs = await Promise.all(runs.map((run) => storeOf(database.sql).postponeDelivery(run, 30)));
-    expect(jobs.flat()).toHaveLength(1);
-  });
-
   it('that fails after the sweeper has relayed it leaves the sweeper’s job only', async () => {
     const { sql } = database;
     const delivery = await newDelivery();
@@ -240,13 +233,6 @@ describe('an attempt', () => {
     expect((await fail(delivery, 30)).outbox).toEqual([]);
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
     expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: 0 });
-  });
-
-  it('that is postponed is not counted', async () => {
-    const delivery = await newDelivery();
-    expect(await storeOf(database.sql).postponeDelivery(delivery, 30)).toMatchObject([{ id: delivery.outboxId }]);
-    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
-    expect(await endpoint()).toMatchObject({ failing_since: null });
   });
 
   it('without an endpoint gives the delivery up', async () => {

@@ -105,7 +105,7 @@ describe('an endpoint', () => {
   it.each(['set anew', 'enabled'])('that is %s has its waiting deliveries made at once', async (how) => {
     const { sql } = database;
     const [waiting, due] = [await newDelivery(), await newDelivery()];
-    await storeOf(sql).postponeDelivery(waiting, 14_400);
+    await fail(waiting, 14_400, 'refuses');
     const [other] = await sql`
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       values ('redispatch', ${newId()}, ${retailerId}, now() + interval '1 day', now() + interval '1 day') returning id`;

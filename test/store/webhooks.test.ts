@@ -111,8 +111,8 @@ describe('a webhook', () => {
   it('that is enabled or moved has its own waiting deliveries made at once, and those of no other', async () => {
     const id = await added();
     const [own, others] = [await newDelivery(id), await newDelivery()];
-    await store().postponeDelivery(own, 14_400);
-    await store().postponeDelivery(others, 14_400);
+    await fail(own, 14_400, 'refuses');
+    await fail(others, 14_400, 'refuses');
     const notices = await noticesDuring(database, async () => {
       await store().changeWebhookOf(owner(), id, { eventTypes: ['order.paid'] });
       await store().changeWebhookOf(owner(), id, { enabled: true });

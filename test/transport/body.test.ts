@@ -1,11 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { expect, it } from 'vitest';
-import { BodyBudget, BodyReader } from '../../src/transport/body.ts';
+import { BodyReader } from '../../src/transport/body.ts';
 import type { HttpLimits } from '../../src/transport/http-limits.ts';
+import { SharedPool } from '../../src/transport/shares.ts';
 
 type Give = (piece: Buffer, isLast: boolean) => void;
 
-function reader(maxBytes: number): { reader: BodyReader; give: Give; budget: BodyBudget } {
+function reader(maxBytes: number): { reader: BodyReader; give: Give; budget: SharedPool } {
   let onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => {};
   const response = {
     onData(listener: typeof onData) {
@@ -14,10 +15,10 @@ function reader(maxBytes: number): { reader: BodyReader; give: Give; budget: Bod
     pause: () => undefined,
     resume: () => undefined,
   } as unknown as HttpResponse;
-  const budget = new BodyBudget(maxBytes);
+  const budget = new SharedPool(maxBytes, maxBytes);
   const limits = { maxUnauthenticatedBodyBytes: maxBytes } as HttpLimits;
   const made = BodyReader.open({ limits, budgets: { small: budget, large: budget } }, response, maxBytes);
-  made.admit();
+  made.admit('store');
   const give: Give = (piece, isLast) => onData(new Uint8Array(piece).buffer, isLast);
   return { reader: made, give, budget };
 }
@@ -35,9 +36,9 @@ it.each([[1], [2, 3, 4], [500], [1, 70_000, 1], [70_000, 1, 1, 200_000, 3]])(
     give(Buffer.alloc(0), true);
     const outcome = await made.outcome;
     expect(outcome.kind === 'complete' && outcome.bytes.equals(whole)).toBe(true);
-    expect(budget.held).toBe(whole.length);
+    expect([budget.taken, budget.callers]).toEqual([whole.length, 1]);
     made.release();
-    expect(budget.held).toBe(0);
+    expect([budget.taken, budget.callers]).toEqual([0, 0]);
   },
 );
 

@@ -39,7 +39,7 @@ describe('the order of checks', () => {
     });
     const { url } = await startServer({ routes: [echoRoute({ handle })], limits: { maxRequestsInFlight: 1 } });
     const working = fetch(`${url}/echo/7`, { method: 'POST', headers: { ...KEY, ...JSON_TYPE }, body: '{}' });
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledOnce());
+    await expect.poll(() => handle).toHaveBeenCalledOnce();
     const refused = await post(url, { ...KEY, ...JSON_TYPE }, '{}');
     expect(refused.status).toBe(503);
     expect(refused.response.headers.get('retry-after')).toBe('1');
@@ -110,14 +110,14 @@ describe('the order of checks', () => {
   });
 
   it('reads a hostile content type in no time', () => {
-    // The work that was once cubic in the spaces took 35 s for 6,000 of them.
-    const beganMs = performance.now();
+    // The work that was once cubic in the spaces took 35 s for 6,000 of them. Time of this process alone counts.
+    const began = process.cpuUsage();
     const hostile = [' ', '"', ';', '=', 'charset=', '; charset=', 'a'].map((part) =>
       part.repeat(16_384 / part.length),
     );
     const types = hostile.flatMap((part) => [`application/json; charset=${part}""x`, `application/json;${part}`]);
     expect(types.map((type) => isMediaType(type, ['application/json']))).toEqual(types.map(() => false));
-    expect(performance.now() - beganMs).toBeLessThan(1_000);
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(5_000);
   });
 
   it('refuses a body without a content type', async () => {
@@ -147,7 +147,8 @@ describe('the order of checks', () => {
 
   it('holds back a large upload until its sender is known, then takes all of it', async () => {
     const lookup = gate<string>();
-    const { port, url } = await startServer({ routes: [uploadRoute(lookup.opened)] });
+    const limits = { maxBodyBytesPerCaller: 30_000_000 };
+    const { port, url } = await startServer({ routes: [uploadRoute(lookup.opened)], limits });
     const client = rawConnection(port);
     client.send(`POST /echo/7 HTTP/1.1\r\n${PHOTO}Authorization: Bearer good\r\nContent-Length: 30000000\r\n\r\n`);
     client.send(Buffer.alloc(30_000_000));
@@ -155,7 +156,7 @@ describe('the order of checks', () => {
     // Only what the kernel's buffers take has left the client.
     expect(client.unsent).toBeGreaterThan(10_000_000);
     lookup.open('store');
-    await expect.poll(() => client.text.endsWith('{"id":"7","bytes":30000000}'), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => client.text.endsWith('{"id":"7","bytes":30000000}')).toBe(true);
   });
 
   it('lets the connection of a held back and refused upload go on', async () => {

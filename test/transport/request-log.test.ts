@@ -126,11 +126,12 @@ describe('a server', () => {
   it('notes a client that left with status 0', async () => {
     const noted: AnsweredRequest[] = [];
     const noteRequest = (request: AnsweredRequest) => void noted.push(request);
-    const handle = () => new Promise<never>(() => undefined);
+    const handle = vi.fn(() => new Promise<never>(() => undefined));
     const { port } = await startServer({ routes: [{ ...status, handle }], noteRequest });
     const client = rawConnection(port);
     client.send('GET /made-up/x/status HTTP/1.1\r\nHost: x\r\n\r\n');
-    setTimeout(client.destroy, 50);
+    await expect.poll(() => handle).toHaveBeenCalled();
+    client.destroy();
     await expect.poll(() => noted).toMatchObject([{ route: '/made-up/:token/status', status: 0 }]);
   });
 });

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   MAX_PHOTO_BYTES,
   MAX_PHOTO_QUEUE,
@@ -7,6 +7,7 @@ import {
   MAX_PHOTO_SIDE,
   STORED_PHOTO_SIDE,
 } from '../../src/limits.ts';
+import { drawPhoto } from '../../src/sandbox/simulated-world.ts';
 import { createPhotoProcessor } from '../../src/vendors/photos.ts';
 import { makePng, makeProgressiveJpeg } from '../harness/bombs.ts';
 
@@ -187,4 +188,56 @@ test('a photo waits for its turn no longer than its bound, and the next one then
   const outcomes = await Promise.all([impatient.reencode(large), impatient.reencode(small), impatient.reencode(small)]);
   expect(outcomes.map(({ kind }) => kind)).toEqual(['ok', 'busy', 'busy']);
   expect(await impatient.reencode(small)).toMatchObject({ kind: 'ok' });
+});
+
+describe('a photo', () => {
+  const isBlank = async (photo: Sharp) => {
+    const outcome = await reencode(await photo.jpeg().toBuffer());
+    return outcome.kind === 'ok' && outcome.isBlank;
+  };
+  const plain = (width: number, height: number, background = '#8a5a2b') =>
+    sharp({ create: { width, height, channels: 3, background } });
+  const noisy = (mean: number, sigma: number) =>
+    sharp({
+      create: { width: 1_600, height: 1_200, channels: 3, background: 'red', noise: { type: 'gaussian', mean, sigma } },
+    });
+  const drawn = (inner: string) =>
+    sharp(
+      Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="900">
+    ${inner}</svg>`),
+    );
+
+  test.each<[string, () => Sharp]>([
+    ['of one pixel', () => plain(1, 1)],
+    ['of a few pixels, whatever they show', () => picture(64, 48)],
+    ['of one line', () => picture(2_000, 8)],
+    ['of one colour', () => plain(1_600, 1_200)],
+    ['all white', () => plain(640, 480, '#fff')],
+    ['all black', () => plain(640, 480, '#000')],
+    ['of a covered lens, with its noise', () => noisy(12, 10)],
+  ])('%s shows nothing', async (_what, photo) => {
+    expect(await isBlank(photo())).toBe(true);
+  });
+
+  test.each<[string, () => Sharp | Promise<Sharp>]>([
+    ['of a parcel in front of a door', async () => sharp(await drawPhoto())],
+    [
+      'of a white wall with some shade',
+      () =>
+        drawn(
+          '<defs><linearGradient id="g"><stop stop-color="#f4f4f4"/><stop offset="1" stop-color="#d8d8d8"/></linearGradient></defs><rect width="1200" height="900" fill="url(#g)"/>',
+        ),
+    ],
+    [
+      'of a dark street with one lamp',
+      () => drawn('<rect width="1200" height="900" fill="#050505"/><circle cx="900" cy="200" r="90" fill="#ffe9b0"/>'),
+    ],
+    [
+      'of two colours alike but for their hue',
+      () => drawn('<rect width="1200" height="900" fill="#805050"/><rect width="500" height="900" fill="#508050"/>'),
+    ],
+    ['that is small, from an old phone', () => picture(160, 120)],
+  ])('%s shows something', async (_what, photo) => {
+    expect(await isBlank(await photo())).toBe(false);
+  });
 });

@@ -5,11 +5,12 @@ import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import type { ChargeRequest } from '../../src/vendors/charger.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const ORDER = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-async function world(options: { faults?: FaultOrder; secretKey?: string; timeoutMs?: number } = {}) {
+async function world(options: { faults?: FaultOrder; secretKey?: string } = {}) {
   const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
   onTestFinished(() => standIn.close());
   standIn.orderFaults(options.faults ?? {});
@@ -18,7 +19,7 @@ async function world(options: { faults?: FaultOrder; secretKey?: string; timeout
 }
 
 function chargerOf(apiBase: string, options: { secretKey?: string; timeoutMs?: number } = {}) {
-  const { secretKey = 'sk_test_1', timeoutMs = 5_000 } = options;
+  const { secretKey = 'sk_test_1', timeoutMs = STEP_MS } = options;
   const charger = createStripeCharger({ secretKey, apiBase, timeoutMs });
   onTestFinished(() => charger.close());
   return charger;
@@ -129,7 +130,7 @@ test('a key used with other parameters is looked up, not taken for an answer', a
 });
 
 test('of two simultaneous charges under one key, one has to wait for the other', async () => {
-  const { charger, standIn } = await world({ faults: { latencyMs: 300 } });
+  const { charger, standIn } = await world({ faults: { latencyMs: 1_500 } });
   const outcomes = await Promise.all([charger.charge(request()), charger.charge(request())]);
   expect(outcomes).toContainEqual({ kind: 'retry_later', reason: 'in_progress', rateLimited: false, ambiguous: true });
   expect(outcomes).toContainEqual({ kind: 'paid', paymentIntentId: expect.stringMatching(/^pi_/) });
@@ -153,11 +154,9 @@ test.each([
 });
 
 test('silence ends with the time-out, is ambiguous, and the same key charges once in all', async () => {
-  const { charger, standIn } = await world({
-    faults: { next: [{ kind: 'hang', effect: 'after' }] },
-    timeoutMs: 200,
-  });
-  expect(await charger.charge(request())).toEqual({
+  const { charger, standIn } = await world({ faults: { next: [{ kind: 'hang', effect: 'after' }] } });
+  const impatient = chargerOf(standIn.url, { timeoutMs: 1_500 });
+  expect(await impatient.charge(request())).toEqual({
     kind: 'retry_later',
     reason: 'timeout',
     rateLimited: false,

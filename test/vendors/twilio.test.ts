@@ -5,26 +5,33 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const TEXT = { to: '+15551234567', body: 'Confirmed & on its way: http://localhost/track/abc ü' };
 const SEARCH = { to: TEXT.to, ending: '/track/abc ü' };
 const AMBIGUOUS = { kind: 'retry_later', rateLimited: false, ambiguous: true };
 
-async function world(options: { faults?: FaultOrder; authToken?: string; timeoutMs?: number } = {}) {
+/** Long enough for what is asked to arrive; the stand-in's silence lasts longer than any. */
+const SILENCE_MS = 1_500;
+
+async function world(options: { faults?: FaultOrder; authToken?: string } = {}) {
   const ledgerFile = join(temporaryFolder(), 'twilio.jsonl');
   const standIn = await startTwilioStandIn({ ledgerFile, authToken: 'token' });
   onTestFinished(() => standIn.close());
   standIn.orderFaults(options.faults ?? {});
-  const sender = createTwilioSender({
-    accountSid: 'AC00000000000000000000000000000000',
-    authToken: options.authToken ?? 'token',
-    from: '+15550000000',
-    apiBase: standIn.url,
-    timeoutMs: options.timeoutMs ?? 5_000,
-  });
-  onTestFinished(() => sender.close());
-  return { standIn, sender };
+  const senderWithin = (timeoutMs: number) => {
+    const sender = createTwilioSender({
+      accountSid: 'AC00000000000000000000000000000000',
+      authToken: options.authToken ?? 'token',
+      from: '+15550000000',
+      apiBase: standIn.url,
+      timeoutMs,
+    });
+    onTestFinished(() => sender.close());
+    return sender;
+  };
+  return { standIn, sender: senderWithin(STEP_MS), impatient: senderWithin(SILENCE_MS) };
 }
 
 test('a text is sent as it was written', async () => {
@@ -70,9 +77,10 @@ test.each([
   ['a 500', { kind: 'status', status: 500, effect: 'before', sticky: false }, 'server_error'],
   ['silence', { kind: 'hang', effect: 'before' }, 'timeout'],
 ] as const)('%s is ambiguous; a text that was not sent is not found', async (_name, fault, reason) => {
-  const { sender, standIn } = await world({ faults: { next: [fault] }, timeoutMs: 200 });
+  const { sender, impatient, standIn } = await world({ faults: { next: [fault] } });
   const sinceMs = Date.now();
-  expect(await sender.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason });
+  const sending = fault.kind === 'hang' ? impatient : sender;
+  expect(await sending.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason });
   expect(await sender.find({ ...SEARCH, sinceMs })).toEqual({ kind: 'not_found' });
   expect(standIn.entries()).toEqual([]);
 });
@@ -82,9 +90,10 @@ test.each([
   ['a 500', { kind: 'status', status: 500, effect: 'after', sticky: false }],
   ['silence', { kind: 'hang', effect: 'after' }],
 ] as const)('%s is ambiguous; a text that was sent is found, and was sent once', async (_name, fault) => {
-  const { sender, standIn } = await world({ faults: { next: [fault] }, timeoutMs: 200 });
+  const { sender, impatient, standIn } = await world({ faults: { next: [fault] } });
   const sinceMs = Date.now();
-  expect(await sender.send(TEXT)).toMatchObject(AMBIGUOUS);
+  const sending = fault.kind === 'hang' ? impatient : sender;
+  expect(await sending.send(TEXT)).toMatchObject(AMBIGUOUS);
   const [message] = standIn.entries() as { sid: string }[];
   expect(await sender.find({ ...SEARCH, sinceMs })).toEqual({ kind: 'found', sid: message?.sid });
   expect(standIn.entries()).toHaveLength(1);
@@ -113,7 +122,7 @@ test('a refusal that is a proxy’s and not Twilio’s is ambiguous', async () =
     authToken: 'token',
     from: '+15550000000',
     apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    timeoutMs: 5_000,
+    timeoutMs: STEP_MS,
   });
   onTestFinished(() => sender.close());
   expect(await sender.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason: 'bad_reply' });
@@ -139,7 +148,7 @@ test('a text whose callback Twilio does not take is sent without it, once', asyn
     authToken: 'token',
     from: '+15550000000',
     apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    timeoutMs: 5_000,
+    timeoutMs: STEP_MS,
   });
   onTestFinished(() => sender.close());
   expect(await sender.send({ ...TEXT, statusUrl: 'http://intranet/status' })).toEqual({ kind: 'sent', sid: 'SM1' });

@@ -5,8 +5,7 @@ import { newPushPhone } from '../harness/push-phone.ts';
 import { storeOf } from '../harness/store.ts';
 import { goOnDuty, openWorld, type Phone, signIn, untilInstalled, type World } from './driver-world.ts';
 
-const PATIENCE = { timeout: 30_000 };
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 
 describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', () => {
   let world: World;
@@ -25,7 +24,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     return { token, code };
   }
   const linkTo = ({ url }: Phone, code: string) => `${url}/driver#sign-in=${code}`;
-  const isLive = ({ page }: Phone) => page.locator('#link[data-state=live]').waitFor(PATIENCE);
+  const isLive = ({ page }: Phone) => page.locator('#link[data-state=live]').waitFor();
   const problem = ({ page }: Phone) => page.locator('#sign-in-problem').textContent();
 
   it('is signed in by a link, which leaves the address, and stays so; the phone before is signed out', async () => {

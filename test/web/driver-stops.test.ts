@@ -1,18 +1,17 @@
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { findChromium, launchBrowser } from '../harness/chromium.ts';
+import { type Browser, findChromium, launchBrowser } from '../harness/chromium.ts';
 import { north, orderFor, STORE, serveDriver, stopsOf } from './driver-fake.ts';
 
 const PHONE = { width: 360, height: 740 };
-const PATIENCE = { timeout: 30_000 };
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 type Fake = Awaited<ReturnType<typeof serveDriver>>;
 type Options = { readonly locale?: string; readonly at?: { readonly lat: number; readonly lng: number } };
 
 describe.skipIf(findChromium() === undefined)('the driver’s page with several orders, in Chromium', () => {
   let fake: Fake;
-  let browser: Awaited<ReturnType<typeof launchBrowser>>;
+  let browser: Browser;
   let photo: { name: string; mimeType: string; buffer: Buffer };
   const pages: Page[] = [];
 
@@ -35,14 +34,13 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
 
   /** A phone that is signed in, on duty at the store. */
   async function open({ locale = 'en-US', at = STORE }: Options = {}): Promise<Page> {
-    const context = await browser.context.browser()?.newContext({
+    const context = await browser.newContext({
       viewport: PHONE,
       hasTouch: true,
       locale,
       geolocation: { latitude: at.lat, longitude: at.lng, accuracy: 10 },
       permissions: ['geolocation'],
     });
-    if (!context) throw new Error('the browser is gone');
     const page = await context.newPage();
     pages.push(page);
     await page.goto(`${fake.url}/driver`);
@@ -119,7 +117,9 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await page.locator('#preview-image').waitFor();
     await press(page, 'Delivered');
     await eventually(() => headline(page)).toBe('Maria');
-    expect(await page.locator('#waiting').textContent()).toBe('Waiting for network: Picked up (2), Delivered');
+    await eventually(() => page.locator('#waiting').textContent()).toBe(
+      'Waiting for network: Picked up (2), Delivered',
+    );
     expect(await page.evaluate<string>('JSON.stringify({ ...localStorage })')).not.toMatch(/Jordan/);
     await page.context().setOffline(false);
     // An action whose reply was lost is sent again, under its own id.
@@ -247,10 +247,10 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     fake.tell({ orders: [] });
     await page.getByLabel('On duty for').selectOption('2 hours');
     await press(page, 'Go on duty');
-    await eventually(() => page.locator('#duty-state').textContent()).toMatch(/^On duty until \d/);
+    await eventually(() => page.locator('#duty-state').textContent()).toMatch(/^On duty until (?:\w{3} )?\d/);
     const [off, on, last, hours] = fake.duties as { on_duty: boolean; until?: string }[];
     expect([off, on, last]).toEqual([{ on_duty: false }, { on_duty: true }, { on_duty: false }]);
-    expect(Math.abs(Date.parse(hours?.until ?? '') - Date.now() - 2 * 3_600_000)).toBeLessThan(120_000);
+    expect(Math.abs(Date.parse(hours?.until ?? '') - Date.now() - 2 * 3_600_000)).toBeLessThan(600_000);
   });
 
   it('shows what the driver did and earned today, anew after each order', async () => {

@@ -17,10 +17,9 @@ import {
 } from './driver-world.ts';
 
 /** Time-out that lets the page reconnect and retry, on a busy machine too. */
-const PATIENCE = { timeout: 30_000 };
 /** How far the phone's clock and the service's may be found apart. */
 const CLOCKS_MS = 10_000;
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 
 describe.skipIf(findChromium() === undefined)('a driver’s phone with bad reception', () => {
   let world: World;
@@ -236,7 +235,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
 
     rmSync(photos);
     renameSync(`${photos}.away`, photos);
-    await untilOrder(world.service, store, order.id, { status: 'delivered' }, PATIENCE.timeout);
+    await untilOrder(world.service, store, order.id, { status: 'delivered' });
     await eventually(() => headline(phone)).toBe('Waiting for an order');
     // A repetition stores its photo too, for as long as it takes to find that it is one.
     await eventually(() => storedPhotos(world.service.dataDir).length).toBe(before + 1);
@@ -272,7 +271,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await signIn(second, token);
     await eventually(() => headline(phone)).toBe('Signed in elsewhere');
     expect(await waiting(phone)).toBe('Not sent yet, trying again: Picked up');
-    expect(await second.page.locator('#order-step').textContent()).toBe('Pick up at');
+    await eventually(() => second.page.locator('#order-step').textContent()).toBe('Pick up at');
     await phone.page.unroute(down);
     await eventually(() => second.page.locator('#order-step').textContent()).toBe('Deliver to');
     expect((await show(world.service, store, order.id)).status).toBe('picked_up');
@@ -298,6 +297,6 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await phone.page.reload();
     await eventually(() => waiting(phone)).toBe('Waiting for network: Picked up');
     await phone.goOnline();
-    await untilOrder(world.service, store, order.id, { status: 'picked_up' }, PATIENCE.timeout);
+    await untilOrder(world.service, store, order.id, { status: 'picked_up' });
   });
 });

@@ -1,15 +1,15 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { findChromium, launchBrowser } from '../harness/chromium.ts';
+import { type Browser, findChromium, launchBrowser } from '../harness/chromium.ts';
 import { north, orderFor, STORE, serveDriver, stopsOf } from './driver-fake.ts';
 
 const PHONE = { width: 360, height: 740 };
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, { timeout: 30_000 });
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 const ASKED = { ...north(1_500), name: 'Corner Books & Sons' };
 
 describe.skipIf(findChromium() === undefined)('the page of a driver who is asked to wait, in Chromium', () => {
   let fake: Awaited<ReturnType<typeof serveDriver>>;
-  let browser: Awaited<ReturnType<typeof launchBrowser>>;
+  let browser: Browser;
   const pages: Page[] = [];
   beforeAll(async () => {
     browser = await launchBrowser(PHONE);
@@ -25,14 +25,13 @@ describe.skipIf(findChromium() === undefined)('the page of a driver who is asked
 
   /** A phone that is signed in, on duty at the fake's store. */
   async function open(locale = 'en-US'): Promise<Page> {
-    const context = await browser.context.browser()?.newContext({
+    const context = await browser.newContext({
       viewport: PHONE,
       hasTouch: true,
       locale,
       geolocation: { latitude: STORE.lat, longitude: STORE.lng, accuracy: 10 },
       permissions: ['geolocation'],
     });
-    if (!context) throw new Error('the browser is gone');
     const page = await context.newPage();
     pages.push(page);
     await page.goto(`${fake.url}/driver`);

@@ -44,13 +44,12 @@ export async function openWorld() {
     options: { at?: Point; colorScheme?: 'light' | 'dark'; userAgent?: string; locale?: string } = {},
   ): Promise<Phone> {
     const { at, ...rest } = options;
-    const context = await browser.context.browser()?.newContext({
+    const context = await browser.newContext({
       viewport: PHONE,
       hasTouch: true,
       ...(at ? { geolocation: { latitude: at.lat, longitude: at.lng }, permissions: ['geolocation'] } : {}),
       ...rest,
     });
-    if (!context) throw new Error('the browser is gone');
     const line = await openLine(service.url);
     phones.push({ context, line });
     const complaints: string[] = [];
@@ -138,7 +137,7 @@ export async function arrive({ page }: Phone): Promise<void> {
 
 /** Waits until the service worker has cached the page. */
 export async function untilInstalled({ page }: Phone): Promise<void> {
-  await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null'), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true);
 }
 
 type Line = Awaited<ReturnType<typeof openLine>>;

@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/domain/ids.ts';
 import { findChromium } from '../harness/chromium.ts';
+import { TEST_MS } from '../harness/patience.ts';
 import { dropoffNear } from '../harness/towns.ts';
 import { ask, show, untilOrder } from '../service/clients.ts';
 import {
@@ -19,9 +20,7 @@ import {
   type World,
 } from './driver-world.ts';
 
-/** Time-out that lets the page reconnect and retry, on a busy machine too. */
-const PATIENCE = { timeout: 30_000 };
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question, PATIENCE);
+const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123' };
 
 describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium', () => {
@@ -117,7 +116,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     expect([sent.format, sent.width, sent.exif]).toEqual(['jpeg', expect.any(Number), undefined]);
     const stamps = requests.map((request) => new URL(request.url()).searchParams);
     expect(stamps[1]?.get('action_id')).toMatch(/^[0-9a-f-]{36}$/);
-    expect(Math.abs(Date.parse(stamps[1]?.get('captured_at') ?? '') - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(Date.parse(stamps[1]?.get('captured_at') ?? '') - Date.now())).toBeLessThan(TEST_MS);
     expect(await world.history(store, order.id)).toEqual(['created', 'driver_assigned', 'picked_up', 'delivered']);
     expect([...phone.complaints, ...customer.complaints]).toEqual([]);
   });
@@ -176,7 +175,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       if (kind) answered.push(`${kind} ${response.status()}`);
     });
     await phone.goOnline();
-    await untilOrder(world.service, store, order.id, { status: 'delivered' }, 30_000);
+    await untilOrder(world.service, store, order.id, { status: 'delivered' });
     await eventually(() => headline(phone)).toBe('Waiting for an order');
     expect(await phone.page.locator('#waiting').isHidden()).toBe(true);
     expect(answered).toEqual(['pick-up 200', 'deliver 200']);
@@ -204,7 +203,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await eventually(() => phone.page.locator('#waiting').textContent()).toBe('Not sent yet, trying again: Picked up');
     expect(await headline(phone)).toBe('Jordan Lee');
     await phone.page.unroute(down);
-    await untilOrder(world.service, store, order.id, { status: 'picked_up' }, 30_000);
+    await untilOrder(world.service, store, order.id, { status: 'picked_up' });
     await eventually(() => phone.page.locator('#waiting').isHidden()).toBe(true);
   });
 
@@ -382,7 +381,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     const { store, phone } = await driverAt('Brief Books');
     await world.newOrder(store, { customer: CUSTOMER, dropoff_address });
     await eventually(() => headline(phone)).toBe('Brief Books');
-    expect(await kept(phone)).toMatch(NAMED);
+    await eventually(() => kept(phone)).toMatch(NAMED);
     await phone.goOffline();
     await button(phone, 'Give this order back').click();
     await choose(phone, 'An emergency', 'Give it back');

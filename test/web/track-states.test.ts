@@ -1,6 +1,6 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium, launchBrowser } from '../harness/chromium.ts';
+import { type Browser, findChromium, launchBrowser } from '../harness/chromium.ts';
 import { assigned, delivered, pickedUp, TOKEN } from '../tracking/orders.ts';
 import { type PageServer, servePage } from './page-server.ts';
 
@@ -15,7 +15,7 @@ const BUDGET = 80 * 1_024;
 describe.skipIf(findChromium() === undefined)('what the customer’s page shows', () => {
   let mapped: PageServer;
   let plain: PageServer;
-  let browser: Awaited<ReturnType<typeof launchBrowser>>;
+  let browser: Browser;
   let contexts: BrowserContext[] = [];
   const complaints: string[] = [];
 
@@ -43,7 +43,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   /** A page of a phone that is live; `options` are those of its browser, whose clock may start at `now`. */
   async function open(server: PageServer, options: BrowserContextOptions = {}, now?: Date): Promise<Page> {
     const phone = { viewport: { width: 360, height: 740 }, locale: 'en-US', timezoneId: 'America/New_York' };
-    const context = await browser.context.browser()?.newContext({ ...phone, ...options });
+    const context = await browser.newContext({ ...phone, ...options });
     if (!context) throw new Error('this browser opens no second profile');
     contexts.push(context);
     const page = await context.newPage();
@@ -234,7 +234,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   it('is sent in 80 KB, the map included', async () => {
     await mapped.change(pickedUp({ dropoff: DOOR }));
     mapped.move(DRIVER);
-    const context = await browser.context.browser()?.newContext({ locale: 'es-US' });
+    const context = await browser.newContext({ locale: 'es-US' });
     if (!context) throw new Error('this browser opens no second profile');
     contexts.push(context);
     const page = await context.newPage();

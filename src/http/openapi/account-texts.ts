@@ -61,9 +61,9 @@ export const ACCOUNT_TEXTS: Readonly<Record<string, FieldText>> = {
   'events.query.limit': { says: 'Events on a page, 1 to 100; 50 if absent.' },
   'events.query.wait': { says: 'Seconds to wait where there is no event yet, 0 to 20; 0 if absent.' },
   'EventPage.events': { says: 'The events of this page, oldest first.' },
-  'EventPage.next_cursor': { says: '`after` of the next page; always there.', example: '42' },
+  'EventPage.next_cursor': { says: '`after` of the next page; always there.', example: 'qo3cZ4hmM2mMl1nqBjbM7w' },
   events_lost_before: { says: 'There where events up to this time are gone.', example: TIME },
-  cursor: { says: 'Its place among all events.', example: '41' },
+  cursor: { says: 'Its place among all events.', example: 'GW8iK0yT3vQ5uXo1eNcJrA' },
   photo: {
     says: 'The path of the photo of the handover.',
     example: '/orders/01a2037d-1ae2-76a0-bb73-54073ca99160/photo',

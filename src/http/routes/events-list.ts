@@ -1,9 +1,10 @@
 import { DEFAULT_PAGE_SIZE, EVENTS_DEADLINE_MS } from '../../limits.ts';
-import type { EventPage } from '../../store/events.ts';
+import type { EventPage, EventsAfter } from '../../store/events.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
+import type { EventCursors } from '../event-cursors.ts';
 import type { EventWaits } from '../event-waits.ts';
 import { unknownNames } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
@@ -14,7 +15,7 @@ import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
 import { listEvents } from './store-operations.ts';
 
-type EventQuery = { readonly after: string | null; readonly limit: number; readonly waitMs: number };
+type EventQuery = { readonly after: EventsAfter | null; readonly limit: number; readonly waitMs: number };
 
 /**
  * `GET /events?after=&limit=&wait=`: what happened to the orders of a store, or of an
@@ -26,8 +27,9 @@ export function eventsRoute(parts: {
   readonly reads: StoreRates;
   readonly store: Pick<Store, 'readEvents'>;
   readonly waits: Pick<EventWaits, 'untilFound'>;
+  readonly cursors: EventCursors;
 }): Route<StoreReader> {
-  const { stores, reads, store, waits } = parts;
+  const { stores, reads, store, waits, cursors } = parts;
   return {
     method: 'get',
     pattern: '/events',
@@ -35,34 +37,35 @@ export function eventsRoute(parts: {
     authenticate: stores.authenticate,
     deadlineMs: EVENTS_DEADLINE_MS,
     async handle({ head, principal: reader, signal, alwaysReplyWith }) {
-      const { after, limit, waitMs } = valid(readQuery(head.query));
+      const { after, limit, waitMs } = valid(readQuery(head.query, cursors));
       await countRead(reads, reader, alwaysReplyWith);
       const { id: holderId, retailerIds } = reader;
       const read = () => asAvailable(store.readEvents(retailerIds, after, limit));
       const page =
         waitMs === 0 ? await read() : await waits.untilFound({ holderId, retailerIds, waitMs, signal }, read, isFound);
       if (page.isUnknown) valid({ fields: [{ field: 'after', message: 'is beyond the last event' }] });
-      return json(200, toWire(page));
+      const { lostBefore } = page;
+      const lost = lostBefore ? { events_lost_before: lostBefore.toISOString() } : {};
+      return json(200, { success: true, ...cursors.shown(page, after), ...lost });
     },
   };
 }
 
 const isFound = ({ events, isUnknown }: EventPage): boolean => events.length > 0 || isUnknown;
 
-const toWire = ({ events, nextCursor, lostBefore }: EventPage): object => ({
-  success: true,
-  events,
-  next_cursor: nextCursor,
-  ...(lostBefore ? { events_lost_before: lostBefore.toISOString() } : {}),
-});
-
 /** Names everything that is wrong at once. */
-function readQuery(query: URLSearchParams): Validated<EventQuery> {
+function readQuery(query: URLSearchParams, cursors: EventCursors): Validated<EventQuery> {
   const checked = validate(validators.listEvents, Object.fromEntries(query));
-  const unknown = unknownNames(query, schemas.listEvents.properties);
-  if ('fields' in checked) return { fields: [...checked.fields, ...unknown] };
-  if (unknown.length > 0) return { fields: unknown };
-  const { after = '0', limit = DEFAULT_PAGE_SIZE, wait = 0 } = checked.ok;
-  // 0 begins with what is kept, as no cursor does.
-  return { ok: { after: Number(after) === 0 ? null : after, limit: Number(limit), waitMs: Number(wait) * 1_000 } };
+  const fields = [
+    ...('fields' in checked ? checked.fields : []),
+    ...unknownNames(query, schemas.listEvents.properties),
+  ];
+  const given = query.get('after');
+  const after = given === null ? null : cursors.read(given);
+  if (after === undefined && fields.every(({ field }) => field !== 'after')) {
+    fields.push({ field: 'after', message: 'must be a cursor of an event or of a page' });
+  }
+  if ('fields' in checked || fields.length > 0) return { fields };
+  const { limit = DEFAULT_PAGE_SIZE, wait = 0 } = checked.ok;
+  return { ok: { after: after ?? null, limit: Number(limit), waitMs: Number(wait) * 1_000 } };
 }

@@ -7,6 +7,7 @@ export function healthzRoute(): Route {
   return {
     method: 'get',
     pattern: '/healthz',
+    isHealthCheck: true,
     operation: liveness,
     authenticate: anyone,
     handle: () => json(200, { status: 'ok' }),

@@ -12,6 +12,7 @@ export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READIN
   return {
     method: 'get',
     pattern: '/readyz',
+    isHealthCheck: true,
     operation: readiness,
     authenticate: anyone,
     async handle() {

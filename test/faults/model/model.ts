@@ -3,7 +3,7 @@ import { canBecome, type OrderStatus } from '../../../src/domain/order.ts';
 import type { Tier, Tiers } from '../../../src/domain/tier.ts';
 import { distanceMeters, type Point } from '../../../src/geo/point.ts';
 import type { BankAnswer, Step } from './commands.ts';
-import { Credit, Money } from './money.ts';
+import { Credit, Money, owesNothing } from './money.ts';
 import { type Answer, LEADS, type ModelDriver, type ModelOrder, type ModelStore } from './nouns.ts';
 
 /**
@@ -165,10 +165,10 @@ export class Model {
   charge(orderId: string, bank: BankAnswer): Answer {
     const order = this.orders.get(orderId);
     if (!order) return { kind: 'no_job' };
-    const { kind, event } = order.money.charge(bank, order.status === 'cancelled' || order.status === 'expired');
+    const { kind, event } = order.money.charge(bank, owesNothing(order));
     if (event) order.events.push(event);
     const { credit } = this.#storeOf(order);
-    if (event === 'payment_failed') credit.fail(orderId, this.#ofStore(order.storeId));
+    if (event === 'payment_failed') credit.fail(order, this.#ofStore(order.storeId));
     if (event === 'payment_paid') this.hasLetGo ||= credit.prove();
     return { kind };
   }
@@ -298,7 +298,11 @@ export class Model {
   }
 
   #endUndelivered(order: ModelOrder, to: 'cancelled' | 'expired'): void {
+    const store = this.#storeOf(order);
+    const wasHeld = this.holdOf(store) !== null;
     this.#change(order, to, to);
     order.money.end();
+    // It may have been one that the store owed.
+    this.hasLetGo ||= wasHeld && this.holdOf(store) === null;
   }
 }

@@ -1,4 +1,4 @@
-import type { PaymentStatus } from '../../../src/domain/order.ts';
+import type { OrderStatus, PaymentStatus } from '../../../src/domain/order.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, MAX_PAYMENT_ATTEMPTS } from '../../../src/limits.ts';
 import type { BankAnswer } from './commands.ts';
 
@@ -97,29 +97,35 @@ export class Money {
   }
 }
 
-type Charged = { readonly id: string; readonly money: Money };
+type Charged = { readonly id: string; readonly status: OrderStatus; readonly money: Money };
+
+/** Whether an order owes nothing, whatever becomes of its charge. */
+export const owesNothing = ({ status }: Pick<Charged, 'status'>): boolean =>
+  status === 'cancelled' || status === 'expired';
 
 /** A model of how many orders of a store may have a driver before one of them is paid. */
 export class Credit {
   #isUnproven = false;
-  #unpaid = 0;
+  readonly #unpaid = new Map<string, Charged>();
   readonly #underWay = new Map<string, Charged>();
 
   /** The charge of an order failed for good; `all` are the store's orders. */
-  fail(orderId: string, all: readonly Charged[]): void {
+  fail(failed: Charged, all: readonly Charged[]): void {
+    this.#underWay.delete(failed.id);
+    if (owesNothing(failed)) return;
     if (!this.#isUnproven) {
       for (const order of all) if (!order.money.isJobDone) this.#underWay.set(order.id, order);
     }
-    this.#underWay.delete(orderId);
+    this.#underWay.delete(failed.id);
     this.#isUnproven = true;
-    this.#unpaid++;
+    this.#unpaid.set(failed.id, failed);
   }
 
   /** An order was paid; whether the store had been unproven. */
   prove(): boolean {
     const wasUnproven = this.#isUnproven;
     this.#isUnproven = false;
-    this.#unpaid = 0;
+    this.#unpaid.clear();
     this.#underWay.clear();
     return wasUnproven;
   }
@@ -132,6 +138,7 @@ export class Credit {
   isSpent(): boolean {
     if (!this.#isUnproven) return false;
     const underWay = [...this.#underWay.values()].filter(({ money }) => money.status === 'processing');
-    return this.#unpaid + underWay.length >= DEFAULT_UNPAID_ORDERS_ALLOWED;
+    const unpaid = [...this.#unpaid.values()].filter((order) => !owesNothing(order));
+    return unpaid.length + underWay.length >= DEFAULT_UNPAID_ORDERS_ALLOWED;
   }
 }

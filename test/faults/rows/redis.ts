@@ -5,6 +5,7 @@ import { startDeliveries } from '../deliveries.ts';
 import { findings, type Row, SIZES } from '../row.ts';
 import { later, openWorld, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
+import { oweMuch } from './owed.ts';
 import { startProbe } from './probe.ts';
 
 /** Longest time from Redis's return until jobs run again. */
@@ -21,12 +22,14 @@ type Outage = Omit<Row, 'run' | 'needsRedis'> & {
   /** Time for which Redis is away in a full run, and in a short one. */
   readonly seconds?: number;
   readonly shortSeconds?: number;
+  /** Whether more is owed than one statement makes owed again, and some of it is finished meanwhile. */
+  readonly isMuchOwed?: true;
 };
 
 /**
  * Redis goes away under load and comes back: orders are accepted throughout, and jobs run soon afterwards.
  */
-function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage): Row {
+function outage({ inject, seconds = 0, shortSeconds = seconds, isMuchOwed, ...row }: Outage): Row {
   return {
     ...row,
     needsRedis: true,
@@ -43,10 +46,13 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, ...row }: Outage)
         const problems: string[] = [];
         for (let i = 0; i < count; i++) {
           await later(1_500 + random() * 500);
+          const owed = isMuchOwed ? await oweMuch(world) : null;
           const probe = startProbe(world, random, 'redis');
           await inject(server, world.redis?.url as string, away, i);
+          const backMs = performance.now();
           problems.push(...(await probe.stop()));
           recoveries.push(await untilWorking(world));
+          problems.push(...((await owed?.untilTaken(backMs + WORKING_MS)) ?? []));
         }
         world.stripe.orderFaults({ latencyMs: 0 });
         problems.push(...(await load.stop()), ...recoveries.flatMap(tooLate));
@@ -91,8 +97,9 @@ export const restartRedis = outage({
 
 export const emptyRedis = outage({
   name: 'redis-emptied',
-  what: 'Redis loses everything: it is flushed, or starts again without its files',
+  what: 'Redis loses everything, with over 5,000 jobs owed: it is flushed, or starts again without its files',
   count: 20,
+  isMuchOwed: true,
   async inject(server, url, _seconds, i) {
     if (i % 2 === 0) return flush(url);
     await server.kill();

@@ -1,0 +1,31 @@
+// `npm run model` runs the model of dispatch (test/model): random virtual days, until one finds something or the
+// time is over. `npm run model -- --seconds 3600 --seed 1`; `--ignore memory_door,silent` leaves out what is known.
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { prepare, ROOT } from './prepare.mjs';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '600' },
+    seed: { type: 'string', default: '1' },
+    ignore: { type: 'string', default: '' },
+    most: { type: 'string', default: '1' },
+    shrink: { type: 'string', default: '120' },
+  },
+});
+
+await prepare();
+const env = {
+  ...process.env,
+  NODE_ENV: 'test',
+  MODEL_SECONDS: values.seconds,
+  MODEL_SEED: values.seed,
+  MODEL_IGNORE: values.ignore,
+  MODEL_MOST: values.most,
+  MODEL_SHRINK: values.shrink,
+};
+const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+const args = [vitest, 'run', 'test/model/model.test.ts', '--disable-console-intercept'];
+const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env });
+process.exitCode = await new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));

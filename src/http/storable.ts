@@ -1,0 +1,45 @@
+import { STORABLE_TEXT } from './schemas.ts';
+
+/** A JSON Schema, or a part of one. */
+type Schema = { readonly [keyword: string]: unknown };
+
+/** Keywords that hold a schema. */
+const OF_ONE: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
+/** Keywords beside those that say nothing of a text; any other one could hold a schema that goes unseen. */
+const PLAIN: ReadonlySet<string> = new Set([
+  ...['title', 'type', 'required', 'default', 'enum', 'pattern', 'allOf', 'uniqueItems', 'minimum', 'maximum'],
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'maxProperties'],
+]);
+const KNOWN: ReadonlySet<string> = new Set([...OF_ONE, ...PLAIN, 'properties', 'propertyNames']);
+const CHECK = { type: 'string', pattern: STORABLE_TEXT } as const;
+
+/**
+ * A schema whose every text, name of a member included, is one that Postgres can store. The validators are
+ * compiled of these, so that a field cannot lack the check. What must be one of a list needs none.
+ *
+ * @throws for a keyword under which a text could go unseen, such as `anyOf`
+ */
+export function storable(schema: Schema): Schema {
+  const unknown = Object.keys(schema).find((keyword) => !KNOWN.has(keyword));
+  if (unknown !== undefined || Array.isArray(schema.type)) throw new Error(`unseen texts: ${unknown ?? 'two types'}`);
+  const inner = Object.entries(schema).map(([keyword, value]) => [keyword, innerOf(keyword, value)]);
+  const checked: Schema = Object.fromEntries(inner);
+  if (schema.type !== 'string' || Array.isArray(schema.enum)) return checked;
+  const all: readonly unknown[] = Array.isArray(schema.allOf) ? schema.allOf : [];
+  const isChecked = [schema, ...all].some((part) => isSchema(part) && part.pattern === STORABLE_TEXT);
+  return isChecked ? checked : { ...checked, allOf: [CHECK, ...all] };
+}
+
+function innerOf(keyword: string, value: unknown): unknown {
+  if (keyword === 'propertyNames' && isSchema(value)) return storable({ type: 'string', ...value });
+  if (!isSchema(value)) return value;
+  if (OF_ONE.has(keyword)) return storable(value);
+  if (keyword !== 'properties') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, isSchema(each) ? storable(each) : each]),
+  );
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,88 @@
+import { carries, DEFAULT_SIZE } from '../domain/driver.ts';
+import { bestRoute, type CarriedOrder } from '../domain/route.ts';
+import { distanceMeters, type Point } from '../geo/point.ts';
+import { POSITION_FRESH_MS, REACH_ROUNDING_METERS } from '../limits.ts';
+import type { DriverQuery } from './driver-search.ts';
+import type { DriverSlots } from './driver-slots.ts';
+import type { ClaimedOrder } from './drivers.ts';
+import type { TierTable } from './tier-table.ts';
+import { canDoFrom } from './trip.ts';
+
+/** Why a driver may not be given an order now. */
+export type Refusal =
+  | 'unknown'
+  | 'off_duty'
+  | 'silent'
+  | 'set_aside'
+  | 'no_room'
+  | 'not_qualified'
+  | 'vehicle_too_small'
+  | 'gave_it_back'
+  | 'out_of_reach'
+  | 'shift_too_short';
+
+/**
+ * The one place where it is judged whether a driver may be given an order, whoever chose them: the search for a
+ * new order, the sweep, the planner. It reads what is known at that moment and is asked in the same turn in
+ * which the driver is marked, so that what a choice rests on may be old without harm.
+ */
+export class Gate {
+  readonly #drivers: DriverSlots;
+  readonly #tiers: TierTable;
+
+  constructor(drivers: DriverSlots, tiers: TierTable) {
+    this.#drivers = drivers;
+    this.#tiers = tiers;
+  }
+
+  /** The first reason that speaks against it; undefined where the driver may be given the order. */
+  refusal(driverId: string, query: DriverQuery, order: ClaimedOrder): Refusal | undefined {
+    const drivers = this.#drivers;
+    const slot = drivers.slots.get(driverId);
+    if (slot === undefined) return 'unknown';
+    if (drivers.duty[slot] === 0) return 'off_duty';
+    if (drivers.setAsideUntil.has(slot)) return 'set_aside';
+    if (!drivers.hasRoom(slot)) return 'no_room';
+    if (drivers.index.members.stamp(slot) < query.nowMs - POSITION_FRESH_MS) return 'silent';
+    if ((drivers.tierBits(slot) & this.#tiers.bit(query.tierId)) === 0) return 'not_qualified';
+    if (!carries(drivers.vehicleOf(slot), query.size ?? DEFAULT_SIZE)) return 'vehicle_too_small';
+    if (query.exclude?.has(driverId)) return 'gave_it_back';
+    if (!this.#isInReach(slot, query)) return 'out_of_reach';
+    return this.#endsInShift(slot, query, order) ? undefined : 'shift_too_short';
+  }
+
+  /** Whether the driver, or a stop that they still make, is within the radius. */
+  #isInReach(slot: number, { point, radiusMeters }: DriverQuery): boolean {
+    const within = radiusMeters + REACH_ROUNDING_METERS;
+    if (distanceMeters(this.#placeOf(slot), point) <= within) return true;
+    return this.#drivers
+      .carriedOf(slot)
+      .some((carried) => stopsOf(carried).some((stop) => distanceMeters(stop, point) <= within));
+  }
+
+  /** Whether the last door is reached before the driver goes home. */
+  #endsInShift(slot: number, { size, dropoff, nowMs }: DriverQuery, order: ClaimedOrder): boolean {
+    const drivers = this.#drivers;
+    const untilMs = drivers.until[slot] as number;
+    if (untilMs === Number.POSITIVE_INFINITY) return true;
+    const vehicle = drivers.vehicleOf(slot);
+    const carried = drivers.carriedOf(slot);
+    const from = this.#placeOf(slot);
+    if (carried.length === 0)
+      return canDoFrom({ ...from, vehicle, untilMs }, { size, dropoff, pickup: order.pickup }, nowMs);
+    const { stops } = bestRoute({ from, atMs: nowMs, vehicle }, [...carried, { ...order, slot: -1, step: 'to_fetch' }]);
+    return (stops.at(-1)?.arriveMs ?? 0) <= untilMs;
+  }
+
+  #placeOf(slot: number): Point {
+    const { members } = this.#drivers.index;
+    return { lat: members.lat(slot), lng: members.lng(slot) };
+  }
+}
+
+/** Where a driver still stops for an order. */
+export function stopsOf({ step, pickup, dropoff }: CarriedOrder): Point[] {
+  if (step === 'returning') return [pickup];
+  const doors = dropoff ? [dropoff] : [];
+  return step === 'to_fetch' ? [pickup, ...doors] : doors;
+}

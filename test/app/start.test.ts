@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startService } from '../../src/app/start.ts';
+import { parseConfig } from '../../src/config.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { newDataDir } from '../harness/service.ts';
+
+const { watch } = vi.hoisted(() => ({ watch: { beforeSandbox: async (_url: string) => {} } }));
+
+vi.mock('../../src/app/sandbox.ts', async (original) => {
+  const actual = await original<typeof import('../../src/app/sandbox.ts')>();
+  const openSandbox: typeof actual.openSandbox = async (config, database, url, ...rest) => {
+    await watch.beforeSandbox(url);
+    return actual.openSandbox(config, database, url, ...rest);
+  };
+  return { ...actual, openSandbox };
+});
+
+test('a service is ready when all of its start is done, with the file of the sandbox’s secrets', async () => {
+  const { dataDir, remove } = newDataDir();
+  const database = await freshDatabase();
+  onTestFinished(async () => {
+    await database.drop();
+    remove();
+  });
+  const seen: unknown[] = [];
+  const look = async (url: string) => {
+    const isThere = existsSync(join(dataDir, 'sandbox.json'));
+    seen.push({
+      readyz: (await fetch(`${url}/readyz`)).status,
+      healthz: (await fetch(`${url}/healthz`)).status,
+      isThere,
+    });
+  };
+  watch.beforeSandbox = look;
+  const config = parseConfig({
+    SANDBOX: '1',
+    PORT: '0',
+    SIMULATED_DRIVERS: '1',
+    DATABASE_URL: database.url,
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'error',
+  });
+  const service = await startService(
+    config,
+    () => {},
+    () => {},
+  );
+  onTestFinished(() => service.close());
+  await look(service.url ?? '');
+  expect(seen).toEqual([
+    { readyz: 503, healthz: 200, isThere: false },
+    { readyz: 200, healthz: 200, isThere: true },
+  ]);
+});

@@ -1,0 +1,160 @@
+import type { FleetDriver } from '../../src/domain/driver.ts';
+import type { CarriedOrder } from '../../src/domain/route.ts';
+import type { Matcher, WaitingOrder } from '../../src/matcher/matcher.ts';
+import type { Plant } from './day.ts';
+
+/** A bug that the service had once, planted again at a seam, so that no source has to be changed for it. */
+export type Mutation = {
+  readonly name: string;
+  /** What the service does then. */
+  readonly about: string;
+  /** The kinds of findings by which the model sees it. */
+  readonly kinds: readonly string[];
+  /** A seed whose day shows it, tried first, as a day takes a second. */
+  readonly seed: number;
+  readonly plant: Plant;
+};
+
+/** The seams of a matcher that a bug is planted at; a name that it does not have is left out. */
+type Seams = {
+  gate?: { refusal: (...args: unknown[]) => unknown };
+  planned: {
+    mayCarry: (...args: unknown[]) => boolean;
+    heardMs?: (driverId: string) => number;
+    changesOf?: (driverId: string) => number;
+  };
+};
+const seamsOf = (matcher: Matcher): Seams => matcher as unknown as Seams;
+
+/** Gives whatever is asked for: the tables alone decide. */
+function openGate(matcher: Matcher): void {
+  const { gate } = seamsOf(matcher);
+  if (gate) gate.refusal = () => undefined;
+}
+
+/** The planner goes on with what it first knew of where drivers are, and when they were heard from. */
+function staleForPlanner(matcher: Matcher): void {
+  const { planned } = seamsOf(matcher);
+  const heard = new Map<string, number>();
+  const { heardMs } = planned;
+  if (heardMs) {
+    planned.heardMs = (driverId) => {
+      const known = heard.get(driverId);
+      if (known !== undefined) return Math.max(known, performance.now());
+      heard.set(driverId, heardMs.call(planned, driverId));
+      return heard.get(driverId) as number;
+    };
+  }
+}
+
+/** What a driver drives is no reason for the planner once an order is meant for them. */
+function carriesAnything(matcher: Matcher): void {
+  const { planned } = seamsOf(matcher);
+  const could = new Set<string>();
+  const { mayCarry } = planned;
+  planned.mayCarry = (...args) => {
+    const [driver, , order] = args as [string | { id: string }, unknown, WaitingOrder];
+    const key = `${typeof driver === 'string' ? driver : driver.id} ${order.orderId}`;
+    if (could.has(key)) return true;
+    const may = mayCarry.apply(planned, args);
+    if (may) could.add(key);
+    return may;
+  };
+}
+
+/** The point of a door that is in memory stays there, whatever is read later. */
+function keepDoors(matcher: Matcher): void {
+  const doors = new Map<string, CarriedOrder['dropoff'] | undefined>();
+  const first = (orderId: string, door: CarriedOrder['dropoff'] | undefined) => {
+    if (!doors.has(orderId)) doors.set(orderId, door);
+    return doors.get(orderId);
+  };
+  const { wait, putDriver, putDrivers } = matcher;
+  const withDoors = (driver: FleetDriver): FleetDriver => ({
+    ...driver,
+    carried: driver.carried.map((each) => ({ ...each, dropoff: first(each.orderId, each.dropoff) ?? null })),
+  });
+  matcher.wait = (order) => wait.call(matcher, { ...order, dropoff: first(order.orderId, order.dropoff) });
+  matcher.putDriver = (driver) => putDriver.call(matcher, withDoors(driver));
+  matcher.putDrivers = (drivers) => putDrivers.call(matcher, drivers.map(withDoors));
+}
+
+/** A driver whom memory knows stays on duty when the row that is read is not. */
+function keepDuties(matcher: Matcher): void {
+  const { putDriver, putDrivers } = matcher;
+  const asKnown = (driver: FleetDriver): FleetDriver => {
+    const known = matcher.driver(driver.id);
+    return known?.onDuty && !driver.onDuty ? { ...driver, onDuty: true } : driver;
+  };
+  matcher.putDriver = (driver) => putDriver.call(matcher, asKnown(driver));
+  matcher.putDrivers = (drivers) => putDrivers.call(matcher, drivers.map(asKnown));
+}
+
+/** A driver with a parcel on board is always where they were when they got it: they never come later. */
+function neverOverdue(matcher: Matcher): void {
+  const { planned } = seamsOf(matcher) as unknown as { planned: { isDriving?: (driverId: string) => boolean } };
+  // What is known of overdue stops is kept for who drives alone.
+  if (planned.isDriving) planned.isDriving = () => false;
+}
+
+/** The bugs that were found from outside, each planted alone. */
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'gifts to the silent and the far',
+    about: 'the planner gives by what it knew of drivers before a quiet spell, and nobody asks again',
+    kinds: ['silent', 'out_of_reach'],
+    seed: 15,
+    plant: {
+      matcher(matcher) {
+        openGate(matcher);
+        staleForPlanner(matcher);
+        carriesAnything(matcher);
+      },
+    },
+  },
+  {
+    name: 'doors that are found late',
+    about: 'matcher and planner keep the centre of the ZIP code',
+    kinds: ['memory_door', 'memory_carried_door'],
+    seed: 2,
+    plant: { matcher: keepDoors },
+  },
+  {
+    name: 'a driver who stands still',
+    about: 'is thought free in a few minutes at each look, so that an order waits for them',
+    kinds: ['not_given'],
+    seed: 6,
+    plant: { matcher: neverOverdue },
+  },
+  {
+    name: 'a van that became a car',
+    about: 'keeps what was planned for it',
+    kinds: ['unqualified'],
+    seed: 5,
+    plant: {
+      matcher(matcher) {
+        openGate(matcher);
+        carriesAnything(matcher);
+      },
+    },
+  },
+  {
+    name: 'plans of orders that are over',
+    about: 'stay where the right to plan was lost in between',
+    kinds: ['plan_left'],
+    seed: 11,
+    plant: {
+      store: (store) => ({
+        ...store,
+        writePlans: (lease, planned) => store.writePlans(lease, planned, [], false),
+      }),
+    },
+  },
+  {
+    name: 'a duty without an answer',
+    about: 'stays the old one in memory, as rows that are read do not change it',
+    kinds: ['memory_duty'],
+    seed: 1,
+    plant: { matcher: keepDuties },
+  },
+];

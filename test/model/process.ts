@@ -1,0 +1,97 @@
+import { followChanges } from '../../src/app/change-feed.ts';
+import { Closers } from '../../src/app/closers.ts';
+import type { Database } from '../../src/app/database.ts';
+import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
+import type { Config } from '../../src/config.ts';
+import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import type { PaymentStatus } from '../../src/domain/order.ts';
+import type { Point } from '../../src/geo/point.ts';
+import { createLocateJob } from '../../src/jobs/locate.ts';
+import { Matcher } from '../../src/matcher/matcher.ts';
+import type { Relay } from '../../src/queues/relay.ts';
+import type { DriverPosition } from '../../src/store/drivers.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';
+import { NO_SECRETS } from '../harness/secrets.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import { NoticeLine } from './wires.ts';
+
+/** Shared, as it is 600 kB that nobody changes. */
+let zips: ReturnType<typeof loadZips> | undefined;
+
+export type ModelProcess = {
+  readonly number: number;
+  readonly id: string;
+  readonly matcher: Matcher;
+  readonly dispatch: Dispatch;
+  readonly line: NoticeLine;
+  /** Does the job that finds a door. */
+  locate(orderId: string, door: Point): Promise<unknown>;
+};
+
+export type ProcessParts = {
+  readonly number: number;
+  readonly time: VirtualTime;
+  readonly store: Store;
+  /** Whether idle drivers are asked to wait where orders are expected. */
+  readonly asksIdle: boolean;
+  /** Told of each position that a phone reported here. */
+  readonly shared: (position: DriverPosition) => void;
+  /** Changes the parts of a process before they are used, to plant a bug. */
+  readonly plant?: ((matcher: Matcher) => void) | undefined;
+};
+
+export const processIdOf = (number: number): string => `process-${number}`;
+
+/**
+ * The dispatch of one API process, with its planner, its change feed, its sweep and the job that finds doors:
+ * everything but HTTP and the queues. It begins as a real one does, by reading everything.
+ */
+export async function startProcess(parts: ProcessParts): Promise<ModelProcess> {
+  const { number, time, store } = parts;
+  const id = processIdOf(number);
+  const logger = createLogger('silent');
+  const closers = new Closers(logger);
+  const clock = { now: () => time.nowMs };
+  const line = new NoticeLine(time);
+  const matcher = new Matcher(await store.loadTiers(), true);
+  parts.plant?.(matcher);
+  const tiers = new LoadedTiers(store, matcher);
+  const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
+  const paymentWait = {
+    paymentWithin: async (): Promise<PaymentStatus> => 'processing',
+    recheck: async () => undefined,
+  };
+  const events = new OrderEvents();
+  const pace = { orderTook: () => undefined };
+  const shared = { store, matcher, tiers, relay, paymentWait, pace, events, clock, logger, closers };
+  const config = {
+    geocoderUrl: null,
+    releasesPerHour: 0,
+    sms: { delaySeconds: 0 },
+    idleDriversWait: parts.asksIdle,
+  } as Config;
+  const dispatch = buildDispatch({ ...shared, config, database: { isAway: () => false } });
+  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
+  events.subscribe({ positionReported: parts.shared });
+  const forget = () => undefined;
+  const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
+  const sql = { listen: line.listen } as unknown as Database['sql'];
+  await followChanges({ ...shared, ...dispatch, credentials, secrets: NO_SECRETS, database: { sql, processId: id } });
+  zips ??= loadZips(ZIPS_FILE);
+  const table = zips;
+  return {
+    number,
+    id,
+    matcher,
+    dispatch,
+    line,
+    async locate(orderId, point) {
+      const geocoder = { geocode: async () => ({ kind: 'found' as const, point, accuracyMeters: 10 }) };
+      const job = createLocateJob({ store, events, places: { geocoder, zips: table }, random: () => 0 });
+      await job({ orderId, outboxId: 0 });
+    },
+  };
+}

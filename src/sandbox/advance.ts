@@ -58,8 +58,9 @@ export function createAdvance(deps: {
     await take(step, orderId, (order.driver_id as string | null) ?? '');
     const after = await store.findStoreOrder(orderId, retailerId);
     if (!after) return { kind: 'not_found' };
-    // By the sequence, since a released order may have a driver again.
-    const isDone = after.sequence !== order.sequence || (isMadeDue && to === null);
+    // A released order may have a driver again. What is planned for one that waits moves its sequence too.
+    const isReleased = step === 'pending_dispatch' && after.sequence !== order.sequence;
+    const isDone = isReleased || after.status !== status || (isMadeDue && to === null);
     return { kind: isDone ? 'done' : 'illegal', status: after.status };
   };
 

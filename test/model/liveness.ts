@@ -1,8 +1,9 @@
 import type { Knowledge } from './knowledge.ts';
 import { type DriverRow, isQualified, metersBetween, type OrderRow, type Picture } from './picture.ts';
 
-/** A free driver so near, to whom an order is given in any case within {@link GIVEN_MS}. */
+/** A free driver so near, to whom an order is given in any case within {@link GIVEN_MS}; a bike is half as fast. */
 const NEAR_METERS = 3_500;
+const NEAR_METERS_BY_BIKE = NEAR_METERS / 2;
 /**
  * Longest wait of an order while such a driver is there and free the whole time, and not kept for an order that is
  * ready later. A busy driver who will be there sooner may be waited for; the free one would take less than this.
@@ -59,9 +60,10 @@ export class Liveness {
     const { id, onDuty, untilMs } = driver;
     if (!onDuty || untilMs !== null || orders.some(({ driverId }) => driverId === id)) return false;
     if (!isQualified(driver, order) || order.excluded.includes(id)) return false;
+    const near = driver.vehicle === 'bike' ? NEAR_METERS_BY_BIKE : NEAR_METERS;
     return this.#processes.every((process) => {
       const at = this.#knowledge.positionsOf(process, id, nowMs).at(-1);
-      return at && at.atMs > nowMs - HEARD_MS && metersBetween(at, order.pickup) < NEAR_METERS;
+      return at && at.atMs > nowMs - HEARD_MS && metersBetween(at, order.pickup) < near;
     });
   }
 }

@@ -11,6 +11,8 @@ const KEYED_SHARE = 0.8;
 const GIVEN_MS = 30_000;
 const POLL_MS = 50;
 const MOST_CAPACITY = 3;
+/** Drivers within it are of the store's town; the next one is farther. */
+const TOWN_DEGREES = 0.5;
 
 /** Drivers serve all tiers, stand at the stores in equal numbers, and carry from one order to several. */
 export async function spreadDrivers({ sql, stores }: World): Promise<void> {
@@ -39,7 +41,10 @@ export function plannedOrder(world: Pick<World, 'stores'>, random: Random, lates
   return { ...order, body: JSON.stringify(body) };
 }
 
-/** Waits until no order waits; a sentence for each that was not given to a driver in time. */
+/**
+ * Waits until no order waits that a driver of its town could have, who did not give it back; a sentence for each
+ * that was not given in time.
+ */
 export async function untilAllGiven({ sql }: World): Promise<string[]> {
   const untilMs = performance.now() + GIVEN_MS;
   for (;;) {
@@ -49,7 +54,10 @@ export async function untilAllGiven({ sql }: World): Promise<string[]> {
         array(select type from order_events e where e.order_id = o.id order by sequence) as events,
         (select driver_id || ' in ' || extract(epoch from pickup_at - now())::int || ' s' from plans p
          where p.order_id = o.id) as plan
-      from orders o where o.status = 'pending_dispatch' limit 20`;
+      from orders o where o.status = 'pending_dispatch' and exists (
+        select from driver_positions p where p.driver_id <> all(o.excluded_driver_ids)
+          and abs(p.lat - o.pickup_lat) < ${TOWN_DEGREES} and abs(p.lng - o.pickup_lng) < ${TOWN_DEGREES})
+      limit 20`;
     if (waiting.length === 0) return [];
     if (performance.now() > untilMs) {
       return waiting.map(({ id, ...facts }) => `waits: order ${id} is given to nobody: ${JSON.stringify(facts)}`);

@@ -1084,7 +1084,7 @@ export const MAX_SLOW_WEBHOOKS_PER_STORE = 8;
 export const MAX_WEBHOOKS_IN_LINE = 16;
 /** Receivers whose last answer's time a worker remembers, 100 bytes each. */
 export const RECEIVERS_REMEMBERED = 10_000;
-/** Time after which a parked delivery comes up by itself, and is given up if it finds no place: what waits is bounded. */
+/** Time after which a parked delivery comes up by itself. If it finds no place it is given up, so a backlog is bounded. */
 export const WEBHOOK_PARKED_SECONDS = 86_400;
 /** Parked deliveries that an accepted one releases, so that a backlog that moves has twice as many each time. */
 export const WEBHOOKS_RELEASED = 2;

@@ -1,16 +1,15 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_FORGOTTEN_LOOKS, MAX_PLANNED_DRIVERS, PLANNER_LOOK_MS, POSITION_FRESH_MS } from '../limits.ts';
+import type { DriverVersion } from '../matcher/drivers.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Planner } from '../planner/planner.ts';
 import type { PlannedDriver } from '../planner/types.ts';
 import { OverdueStops } from './overdue-stops.ts';
 import { plannedDriver, type SlipOf } from './planned-driver.ts';
 
-type KnownDriver = {
-  /** What was read when they were brought over: how often they had changed, and when they were heard from. */
-  readonly changes: number;
-  readonly heardMs: number;
+/** What was read when a driver was brought over. */
+type KnownDriver = DriverVersion & {
   readonly isIdle: boolean;
   readonly hasRoom: boolean;
   /** The stops that they were told of; none for one who is idle. */
@@ -123,8 +122,8 @@ export class PlannedDrivers {
     const { planned } = this.#matcher;
     const oldestMs = nowMs - POSITION_FRESH_MS;
     return (id, { changes, heardMs, isIdle }) => {
-      const nowHeardMs = planned.heardMs(id);
-      return planned.changesOf(id) !== changes || nowHeardMs < oldestMs || (isIdle && nowHeardMs !== heardMs);
+      const now = planned.versionOf(id);
+      return now.changes !== changes || now.heardMs < oldestMs || (isIdle && now.heardMs !== heardMs);
     };
   }
 
@@ -144,8 +143,7 @@ export class PlannedDrivers {
     }
     const hasRoom = driver.carried.length < asPlanned.room;
     const stops = isIdle(driver) ? [] : stopsOf(asPlanned);
-    const heardMs = planned.heardMs(id);
-    const known = { changes: planned.changesOf(id), heardMs, isIdle: isIdle(driver), hasRoom, stops };
+    const known = { ...planned.versionOf(id), isIdle: isIdle(driver), hasRoom, stops };
     for (const { orderId } of driver.carried) this.#carries(orderId);
     this.#known.set(id, known);
     this.#planner.putDriver(asPlanned, nowMs);

@@ -19,6 +19,15 @@ export type AvailablePlace = {
   readonly untilMs: number;
 };
 
+/** How often what a driver does has changed, and when their last position was taken. */
+export type DriverVersion = {
+  /** -1 for an unknown driver. */
+  readonly changes: number;
+  /** Milliseconds since 1970; -Infinity for one without a position. */
+  readonly heardMs: number;
+};
+const UNKNOWN_DRIVER: DriverVersion = { changes: -1, heardMs: UNPLACED };
+
 /** The drivers by id: what happens to them, and what they do. */
 export class Drivers {
   private readonly all: DriverSlots;
@@ -226,16 +235,11 @@ export class Drivers {
     return { ...at, vehicle: all.vehicleOf(slot), untilMs: all.until[slot] as number };
   }
 
-  /** How often what a driver does has changed; -1 for an unknown driver. */
-  changesOf(id: string): number {
+  /** By what one sees later whether a driver has changed or moved. */
+  versionOf(id: string): DriverVersion {
     const slot = this.slotOf(id);
-    return slot === undefined ? -1 : (this.all.changes[slot] as number);
-  }
-
-  /** When the driver's last position was taken; -Infinity for one without any. */
-  heardMs(id: string): number {
-    const slot = this.slotOf(id);
-    return slot === undefined ? UNPLACED : this.all.index.members.stamp(slot);
+    if (slot === undefined) return UNKNOWN_DRIVER;
+    return { changes: this.all.changes[slot] as number, heardMs: this.all.index.members.stamp(slot) };
   }
 
   /** Where the driver is; undefined for one without a position. */

@@ -46,9 +46,9 @@ export type AssignOutcome = 'assigned' | 'driver_lost' | 'held' | 'order_gone';
  * {@link setAside}.
  *
  * A waiting order is assigned in two steps. {@link beginAssign} asks the gate and marks order and driver, so that
- * neither is picked again while the write is in flight; {@link endAssign} must follow in every case. Between the two the
- * order still counts as waiting, and anything may happen to both: the order may be removed (`unwait`) or put
- * again, and the driver removed, replaced or sent off duty.
+ * neither is picked again while the write is in flight; {@link endAssign} must follow in every case. Between the
+ * two the order still counts as waiting, and anything may happen to both: the order may be removed (`unwait`) or
+ * put again, and the driver removed, replaced or sent off duty.
  */
 export class Matcher {
   private readonly tiers: TierTable;

@@ -3,7 +3,7 @@ import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { MAX_TIERS, PLANNER_NEAREST } from '../limits.ts';
 import type { DriverSearch } from './driver-search.ts';
-import type { Drivers } from './drivers.ts';
+import type { Drivers, DriverVersion } from './drivers.ts';
 import { queryFor } from './gather.ts';
 import type { LaterOrders } from './later-orders.ts';
 import type { TierTable } from './tier-table.ts';
@@ -127,14 +127,9 @@ export class PlannedOrders {
     return { needs, meters: radiusAfter(tier, nowMs - order.sinceMs) };
   }
 
-  /** How often what a driver does has changed; -1 for an unknown driver. Their place alone is no change. */
-  changesOf(driverId: string): number {
-    return this.#sources.drivers.changesOf(driverId);
-  }
-
-  /** When the driver's last position was taken; -Infinity for one without any. */
-  heardMs(driverId: string): number {
-    return this.#sources.drivers.heardMs(driverId);
+  /** By what one sees later whether a driver has changed or moved; their place alone is no change. */
+  versionOf(driverId: string): DriverVersion {
+    return this.#sources.drivers.versionOf(driverId);
   }
 
   /**

@@ -150,7 +150,7 @@ export class Plan {
     return this.set(route, merged) ? lost : [...lost, ...this.strip(route)];
   }
 
-  /** Takes from a route, whose driver has changed, the tasks that they may not carry any more; the caller sets its stops. */
+  /** Takes from a changed driver's route what they may not carry any more; the caller sets its stops. */
   #loseUnfit(route: Route): Task[] {
     const lost = new Set<Task>();
     for (const { task } of route.stops) {

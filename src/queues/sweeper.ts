@@ -44,7 +44,8 @@ export type Sweeper = {
 
 /**
  * Relays owed jobs again: a process died before it handed them over, a queue lost them or had no room, or
- * they used up their attempts. Also tries receivers behind which deliveries are parked, and prunes old rows. A step that fails does not keep the others from running.
+ * they used up their attempts. Also tries receivers behind which deliveries are parked, and prunes old rows. A
+ * step that fails does not keep the others from running.
  */
 export function startSweeper(
   store: SweeperStore,

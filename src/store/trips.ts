@@ -16,8 +16,8 @@ const PICKUP_ACCURACY_METERS: Readonly<Record<string, number>> = {
 /** The trip of an order, and the position of a driver; null for an unknown order. */
 export async function findTrip({ sql }: Db, orderId: string, driverId: string): Promise<TripRow | null> {
   const [row] = await sql`
-    select o.assigned_at, o.pickup_address, a.line1, a.zip, o.pickup_lat, o.pickup_lng, o.pickup_point_source, a.lat, a.lng, a.accuracy_meters,
-      p.lat as driver_lat, p.lng as driver_lng, p.captured_at,
+    select o.assigned_at, o.pickup_address, a.line1, a.zip, o.pickup_lat, o.pickup_lng, o.pickup_point_source,
+      a.lat, a.lng, a.accuracy_meters, p.lat as driver_lat, p.lng as driver_lng, p.captured_at,
       (select (e.data->>'distance_meters')::float8 from order_events e
        where e.order_id = o.id and e.type = 'driver_assigned' order by e.sequence desc limit 1) as approach,
       (select e.receipt->'picked_up_at' from order_events e

@@ -1,5 +1,6 @@
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { CarriedOrder } from '../../src/domain/route.ts';
+import type { DriverVersion } from '../../src/matcher/drivers.ts';
 import type { Matcher, WaitingOrder } from '../../src/matcher/matcher.ts';
 import type { Plant } from './day.ts';
 
@@ -20,8 +21,7 @@ type Seams = {
   gate?: { refusal: (...args: unknown[]) => unknown };
   planned: {
     mayCarry: (...args: unknown[]) => boolean;
-    heardMs?: (driverId: string) => number;
-    changesOf?: (driverId: string) => number;
+    versionOf: (driverId: string) => DriverVersion;
   };
 };
 const seamsOf = (matcher: Matcher): Seams => matcher as unknown as Seams;
@@ -36,15 +36,13 @@ function openGate(matcher: Matcher): void {
 function staleForPlanner(matcher: Matcher): void {
   const { planned } = seamsOf(matcher);
   const heard = new Map<string, number>();
-  const { heardMs } = planned;
-  if (heardMs) {
-    planned.heardMs = (driverId) => {
-      const known = heard.get(driverId);
-      if (known !== undefined) return Math.max(known, performance.now());
-      heard.set(driverId, heardMs.call(planned, driverId));
-      return heard.get(driverId) as number;
-    };
-  }
+  const { versionOf } = planned;
+  planned.versionOf = (driverId) => {
+    const version = versionOf.call(planned, driverId);
+    const first = heard.get(driverId);
+    if (first === undefined) heard.set(driverId, version.heardMs);
+    return first === undefined ? version : { ...version, heardMs: Math.max(first, performance.now()) };
+  };
 }
 
 /** What a driver drives is no reason for the planner once an order is meant for them. */

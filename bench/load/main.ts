@@ -22,6 +22,7 @@ import { writeFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { findRedisServer } from '../../test/harness/redis.ts';
 import { machineHere, versionHere } from '../../test/harness/report.ts';
+import { measureBill } from './bill.ts';
 import { type Curve, counted, type Figures, type Run } from './figures.ts';
 import { type LoadCommand, readCommand } from './options.ts';
 import { loadOwn, NotUsable } from './own-service.ts';
@@ -50,6 +51,10 @@ async function main(): Promise<void> {
   const progress = openProgress();
   const { signal, isStopped } = onSignals(progress);
   try {
+    if (command.target.kind === 'throwaway' && command.target.bill) {
+      process.stdout.write(await billOf(command, signal, progress));
+      return;
+    }
     const { figures, curves } = await measure(command, signal, progress);
     progress.end();
     tell(command, figures, curves);
@@ -76,6 +81,12 @@ async function measure(
   const { figures, curves } =
     target.kind === 'own' ? await loadOwn(run, sizes, target) : await loadThrowaway(run, sizes, target.apis, endMs);
   return { figures: { ...figures, faults }, curves };
+}
+
+async function billOf({ small }: LoadCommand, signal: AbortSignal, progress: Progress): Promise<string> {
+  const bill = await measureBill({ signal, say: (text) => progress.say(text) }, small ? SMALL : FULL);
+  progress.end();
+  return bill;
 }
 
 function tell({ json, plot }: LoadCommand, figures: Figures, curves: readonly Curve[]): void {

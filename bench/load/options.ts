@@ -13,7 +13,12 @@ export type LoadCommand = {
 };
 
 /** A service of its own with throwaway servers. */
-export type Throwaway = { readonly kind: 'throwaway'; readonly apis: number };
+export type Throwaway = {
+  readonly kind: 'throwaway';
+  readonly apis: number;
+  /** Whether to print what one order causes, instead of what the service takes. */
+  readonly bill: boolean;
+};
 
 /** A service that runs already. */
 export type OwnService = {
@@ -28,6 +33,7 @@ export type OwnService = {
 
 type Given = {
   readonly api?: number;
+  readonly bill?: boolean;
   readonly url?: string;
   readonly key?: string;
   readonly retailer?: string;
@@ -62,6 +68,7 @@ export function readCommand(
       ].join(' '),
     )
     .option('--api <n>', `API processes, 1 to ${MAX_APIS}; more than one needs Redis (default: 1)`, apis)
+    .option('--bill', 'print what one order causes instead: statements, rows, WAL, Redis, functions')
     .option('--url <url>', 'load a service of your own, at this address, with --key', address)
     .option('--key <key>', 'with --url: the API key of the store whose orders are created')
     .option('--retailer <id>', "with --url: the store's retailer_id (default: that of the sandbox in .data)")
@@ -80,14 +87,15 @@ export function readCommand(
 }
 
 function targetOf(given: Given, wrong: (problem: string) => never): LoadCommand['target'] {
-  const { api = 1, url, key, retailer, pickup, realOrders = false } = given;
+  const { api = 1, bill = false, url, key, retailer, pickup, realOrders = false } = given;
   if (url === undefined) {
     const needsUrl = Object.entries({ key, retailer, pickup, 'real-orders': given.realOrders });
     const [unused] = needsUrl.flatMap(([name, value]) => (value === undefined ? [] : [name]));
     if (unused !== undefined) wrong(`option '--${unused}' goes with '--url'`);
-    return { kind: 'throwaway', apis: api };
+    return { kind: 'throwaway', apis: api, bill };
   }
   if (given.api !== undefined) wrong("option '--api' does not go with '--url', whose service runs already");
+  if (bill) wrong("option '--bill' does not go with '--url', whose tables are not known");
   if (key === undefined) wrong("option '--url' needs '--key', the API key of the store whose orders are created");
   return { kind: 'own', url, key, retailerId: retailer, pickup, realOrders };
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
-import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../../test/harness/redis.ts';
 import { type Running, startBuiltService } from '../../test/harness/service.ts';
 import { fillWorld, resetOrders, type StackWorld } from '../../test/harness/stack-world.ts';
@@ -52,6 +52,7 @@ export type Stack = {
   readonly sql: Sql;
   readonly databaseUrl: string;
   readonly hasRedis: boolean;
+  readonly redisUrl: string | undefined;
   readonly versions: Readonly<Record<string, string>>;
   /** Starts the built service; `prepare` runs before, on tables with the world and no order. */
   start(setup: Setup, prepare?: (sql: Sql) => Promise<void>): Promise<Started>;
@@ -68,11 +69,17 @@ export type Stack = {
 /**
  * Starts servers for the built service: the embedded Postgres with every commit on disk, and Redis where
  * there is one. Nothing of them is left where it fails, or where `signal` stops it.
+ *
+ * @param options.countsStatements whether Postgres has pg_stat_statements, which costs some per cent
  */
-export async function openStack(world: StackWorld, signal?: AbortSignal): Promise<Stack> {
+export async function openStack(
+  world: StackWorld,
+  signal?: AbortSignal,
+  { countsStatements = false }: { readonly countsStatements?: boolean } = {},
+): Promise<Stack> {
   const opened: Stoppable[] = [];
   try {
-    return await fillStack(world, opened, signal);
+    return await fillStack(world, opened, countsStatements, signal);
   } catch (error) {
     await stopAll(opened).catch(() => undefined);
     throw error;
@@ -80,12 +87,20 @@ export async function openStack(world: StackWorld, signal?: AbortSignal): Promis
 }
 
 /** Adds whatever must be stopped to `opened`, on the line after it was started. */
-async function fillStack(world: StackWorld, opened: Stoppable[], signal?: AbortSignal): Promise<Stack> {
+async function fillStack(
+  world: StackWorld,
+  opened: Stoppable[],
+  countsStatements: boolean,
+  signal?: AbortSignal,
+): Promise<Stack> {
   const keep = keeper(opened, signal);
   const redis = findRedisServer() === undefined ? undefined : await ownRedis();
   if (redis) keep(redis);
   const { dataDir, quit } = keep(newCluster());
-  const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
+  const start = () => startEmbeddedPostgres({ dataDir, log: () => undefined });
+  const first = await start();
+  if (countsStatements) await loadCounter(first);
+  const server = countsStatements ? await start() : first;
   keep(server);
   keep({ stop: quit });
   await migrateDatabase({ url: server.url, dir: MIGRATIONS });
@@ -112,6 +127,7 @@ async function fillStack(world: StackWorld, opened: Stoppable[], signal?: AbortS
     sql,
     databaseUrl: server.url,
     hasRedis: redis !== undefined,
+    redisUrl: redis?.url,
     versions: await versionsOf(sql, connection),
     halt,
     reset,
@@ -124,6 +140,14 @@ async function fillStack(world: StackWorld, opened: Stoppable[], signal?: AbortS
     jobs: () => countJobs(sql),
     close: () => stopAll(opened),
   };
+}
+
+/** Has the server load pg_stat_statements at its next start, and stops it. */
+async function loadCounter(server: EmbeddedPostgres): Promise<void> {
+  const sql = connect({ url: server.url, applicationName: 'bench', max: 1 });
+  await sql`alter system set shared_preload_libraries = 'pg_stat_statements'`;
+  await sql.end({ timeout: 5 });
+  await server.stop();
 }
 
 /** Jobs besides those that wait for a waiting order's end. */

@@ -1129,7 +1129,7 @@ export const WEBHOOK_OLD_SECRET_SECONDS = 86_400;
 /** Most events that one statement gives numbers, with their webhooks; about 30 ms. */
 export const EVENTS_PER_STATEMENT = 1_000;
 /** Pause between two such statements, so that the events of many commits share one. */
-export const EVENT_TURN_MS = 50;
+export const EVENT_TURN_MS = 100;
 /** The same pause while jobs yield to orders. Above EVENT_TURN_MS; 2,000 events a second still get numbers. */
 export const EVENT_YIELD_MS = 500;
 /** Interval at which the writer looks for events whose notice was lost. Above EVENT_YIELD_MS. */

@@ -128,7 +128,9 @@ async function statementLines(sql: Sql, orders: number): Promise<string[]> {
     from pg_stat_statements where query not like '%pg_stat_%' order by ms desc limit ${MOST_ROWS}`;
   const cells = rows.map(({ query, calls, rows: count, ms, planned, records, bytes }) => {
     const text = String(query).replace(/\s+/g, ' ').trim().slice(0, STATEMENT_CHARS);
-    const each = [calls, ms * 1_000, planned * 1_000, count, records, bytes].map((value) => figure(Number(value) / orders));
+    const each = [calls, ms * 1_000, planned * 1_000, count, records, bytes].map((value) =>
+      figure(Number(value) / orders),
+    );
     return [text, ...each, figure(Number(ms) / Number(calls))];
   });
   const head = ['calls', 'µs', 'of it planning', 'rows', 'WAL records', 'WAL bytes', 'ms a call'];

@@ -40,7 +40,7 @@ export type TextingDeps = {
 export type TextRows = {
   /** The text of a job; null where its result is recorded, and where the order owes none. */
   open(job: JobData): Promise<OwedText | null>;
-  /** Counts a send before it is made; falsy where another worker has counted it. */
+  /** Counts a send before it is made, where it is not counted yet; falsy where another worker has counted it. */
   countSend(text: OwedText): Promise<unknown>;
   uncountSend(text: OwedText): Promise<void>;
   /** Records the result; falsy where one was recorded before. */
@@ -58,7 +58,8 @@ export type TextRows = {
 export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
   const { texts, clock } = deps;
 
-  async function lookUp(text: OwedText): Promise<TextResult | JobResult> {
+  /** @param askedMs when the statement was sent that opened the text */
+  async function lookUp(text: OwedText, askedMs: number): Promise<TextResult | JobResult> {
     const { secondsSinceSend } = text;
     if (secondsSinceSend < FIRST_LOOKUP) return waitFor(FIRST_LOOKUP - secondsSinceSend);
     const sinceMs = text.firstSentAt.getTime() - TEXT_LOOKBACK_MS;
@@ -66,14 +67,14 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
     if (found.kind === 'retry_later') return later(found, 'lookup_failed');
     const last = lastLookUp(text.earlierSends);
-    return secondsSinceSend < last ? waitFor(last - secondsSinceSend) : send(text);
+    return secondsSinceSend < last ? waitFor(last - secondsSinceSend) : send(text, askedMs);
   }
 
-  async function send(text: OwedText): Promise<TextResult | JobResult> {
+  async function send(text: OwedText, askedMs: number): Promise<TextResult | JobResult> {
     const failureCode = whyNot(text, deps.mayText, clock.now());
     if (failureCode) return { status: 'failed', failureCode };
-    const countingMs = clock.now();
-    if (!(await rows.countSend(text))) return { kind: 'retry', reason: 'sent_by_another' };
+    const countingMs = text.isCounted ? askedMs : clock.now();
+    if (!text.isCounted && !(await rows.countSend(text))) return { kind: 'retry', reason: 'sent_by_another' };
     if (clock.now() - countingMs > TEXT_HELD_UP_MS) {
       // The process was suspended: another worker may be looking this send up already, and must not miss it.
       await rows.uncountSend(text);
@@ -90,12 +91,13 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
 
   return async (job) => {
     const { orderId, outboxId } = job;
+    const askedMs = clock.now();
     const text = await rows.open(job);
     if (!text) {
       await rows.finish(outboxId);
       return { kind: 'done' };
     }
-    const result = text.earlierSends > 0 ? await lookUp(text) : await send(text);
+    const result = text.earlierSends > 0 ? await lookUp(text, askedMs) : await send(text, askedMs);
     if ('kind' in result) return result;
     if (await rows.record(text, result, outboxId)) deps.events.detailsChanged(orderId);
     return { kind: 'done' };

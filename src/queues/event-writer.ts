@@ -26,6 +26,7 @@ export function startEventWriter(
 ): EventWriter {
   /** Whether events may be without a number. */
   let isOwed = true;
+  let hasWebhooks = true;
   /** When the next turn may come, by `performance.now`. */
   let dueMs = 0;
   let running: Promise<void> | null = null;
@@ -53,9 +54,11 @@ export function startEventWriter(
     isOwed = false;
     let pauseMs = pace.isYielding ? EVENT_YIELD_MS : EVENT_TURN_MS;
     try {
-      const { isMore, outbox } = await store.numberEvents();
-      relay.relay(outbox);
-      isOwed ||= isMore;
+      const done = await store.numberEvents(hasWebhooks);
+      relay.relay(done.outbox);
+      isOwed ||= done.isMore;
+      if (done.hasWebhooks && !hasWebhooks) pauseMs = 0;
+      hasWebhooks = done.hasWebhooks;
     } catch (error) {
       report(error);
       isOwed = true;

@@ -125,7 +125,7 @@ export const lockOrders = (sql: Sql, orderIds: readonly string[]): Fragment => s
 
 /**
  * Changes details of many orders and writes their events and one notice, in one statement. For changes that
- * write no jobs.
+ * write no jobs, and of which stores are told nothing but that an order is paid.
  *
  * @param before CTEs before the update, which may read them
  * @param update an `update orders o set … where …` without `returning`; it must add 1 to `sequence`
@@ -144,16 +144,22 @@ export async function changeOrders(
 ): Promise<Map<string, true>> {
   const rows = await sql`
     with ${before}, changed as (
-      ${update} returning o.id, o.sequence, o.retailer_id
+      ${update} returning o.id, o.sequence, o.retailer_id, o.status, o.payment_status, o.driver_id
     ), event as (
-      insert into order_events (order_id, sequence, type, data) ${events}
-    )${after}, notice as (
+      insert into order_events (told, order_id, sequence, type, data) select true, e.* from (${events}) e
+    )${about === ':paid' ? tellPaid(sql) : sql``}${after}, notice as (
       select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',') || ${about})
       from changed having count(*) > 0
     )
     select id from changed where (select count(*) from notice) >= 0`;
   return new Map(rows.map(({ id }) => [id, true]));
 }
+
+/** Hands the event of the orders in `changed` that they are paid to the writer of numbers. */
+const tellPaid = (sql: Sql): Fragment => sql`, told as (
+    insert into unnumbered_events (order_id, sequence, type, retailer_id, at, status, payment_status, driver_id)
+    select id, sequence, 'order.paid', retailer_id, now(), status, payment_status, driver_id from changed order by id
+  )`;
 
 /** The refund job of an order that was or may have been charged; the job finds out what to refund. */
 export function refundOwed(sql: Sql): Fragment {

@@ -15,6 +15,8 @@ export type OwedText = {
   readonly trackingToken: string;
   /** Earlier sends with an unknown outcome; 0 before the first one. */
   readonly earlierSends: number;
+  /** Whether the send that comes now is counted already. */
+  readonly isCounted: boolean;
   /** When that came about which it tells. */
   readonly happenedAt: Date;
   readonly firstSentAt: Date;
@@ -35,7 +37,8 @@ export type OwedText = {
 /**
  * Opens the one text of each order before it is sent, so that a second send knows of the first. By order; an
  * order that owes no text, for lack of consent or because its result is recorded, is missing. A text counts
- * for its day when it is opened for the first time.
+ * for its day when it is opened for the first time; then its first send is counted, too, unless the order has
+ * ended or the phone opted out.
  */
 export async function openTexts(
   { sql }: Db,
@@ -50,7 +53,9 @@ export async function openTexts(
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
     ), opened as (
-      insert into messages (order_id, status, sends) select id, 'sending', 0 from owed order by id
+      insert into messages (order_id, status, sends, counted_at)
+      select id, 'sending', (not ended and not opted_out)::int, case when not ended and not opted_out then now() end
+      from owed order by id
       on conflict (order_id) do update set status = messages.status
       -- A row that this statement wrote has no deleting transaction.
       returning order_id, sends, sent_at, status, counted_at, xmax = 0 as is_new
@@ -58,7 +63,7 @@ export async function openTexts(
       select owed.id, owed.phone, owed.retailer_id
       from owed join opened on opened.order_id = owed.id and opened.is_new and not owed.ended and not owed.opted_out
     )${countTexts(sql, bounds)}
-    select owed.*, opened.sends, opened.sent_at, over.bound as over_bound,
+    select owed.*, opened.sends, opened.is_new, opened.sent_at, over.bound as over_bound,
       extract(epoch from now() - coalesce(opened.counted_at, opened.sent_at))::float8 as seconds_since_send
     from owed join opened on opened.order_id = owed.id left join over on over.id = owed.id
     where opened.status = 'sending'`;
@@ -72,7 +77,8 @@ export async function openTexts(
         to: row.send_to,
         storeName: row.name,
         trackingToken: row.tracking_token,
-        earlierSends: row.sends,
+        earlierSends: row.is_new ? 0 : row.sends,
+        isCounted: row.is_new && row.sends > 0,
         happenedAt: row.created_at,
         firstSentAt: row.sent_at,
         secondsSinceSend: row.seconds_since_send,

@@ -165,12 +165,18 @@ export async function insertOrders(
       select address_id, line1, line2, city, state, zip, to_lat, to_lng, to_accuracy, to_source
       from good where ${wasCreated}
     ), new_events as (
-      insert into order_events (order_id, sequence, type, at, data, considered)
-      select id, 1, 'created', created_at, null::jsonb, null from created
+      insert into order_events (order_id, sequence, type, at, told, data, considered)
+      select id, 1, 'created', created_at, true, null::jsonb, null from created
       union all
-      select id, 2, 'driver_assigned', at,
+      select id, 2, 'driver_assigned', at, true,
              jsonb_build_object('driver_id', driver_id, 'distance_meters', round(distance)), rejected
       from good where driver_id is not null and ${wasCreated}
+    ), told_events as (
+      insert into unnumbered_events (order_id, sequence, type, retailer_id, at, status, payment_status, driver_id)
+      select id, t.sequence, t.type, retailer_id, created_at, status, payment_status, driver_id
+      from created cross join (values (1, 'order.created'), (2, 'order.assigned')) t(sequence, type)
+      where t.sequence = 1 or driver_id is not null
+      order by id, t.sequence
     ), unproven as (
       insert into unproven_orders (retailer_id, order_id)
       select retailer_id, id from good where on_credit and ${wasCreated}

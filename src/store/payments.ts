@@ -55,32 +55,33 @@ async function findSending(sql: Sql, orderIds: readonly string[]): Promise<strin
 
 function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<Row[]> {
   return sql`
-    with owed as (
+    with owed as materialized (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
         -- A charge that is tried again by hand goes to the store's card.
         case when o.scenario ? 'payment_method' and o.payment_attempts_allowed is null
           then o.scenario->>'payment_method' else r.stripe_payment_method_id end as stripe_payment_method_id,
         coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
-        coalesce((select max(attempt) from payments p where p.order_id = o.id), 0)
-          + case when exists (select from payments p where p.order_id = o.id and p.status = 'sending') then 0 else 1 end
-          as attempt
-      from orders o join retailers r on r.id = o.retailer_id
+        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt
+      from orders o join retailers r on r.id = o.retailer_id cross join lateral (
+        select max(attempt) as last, coalesce(bool_or(status = 'sending'), false) as is_sending
+        from payments where order_id = o.id
+      ) p
       where o.id = any(${[...orderIds]}::uuid[]) and o.payment_status = 'processing'
         -- An ended order is not charged anew, but a charge in flight is followed to its end.
-        and (o.status not in ('cancelled', 'expired')
-             or exists (select from payments p where p.order_id = o.id and p.status = 'sending'))
+        and (o.status not in ('cancelled', 'expired') or p.is_sending)
       order by o.id
       -- A statement that ends the order waits for this lock, so that its refund finds the attempt.
       for no key update of o
+    ), opened as (
+      insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
+      select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
+      where attempt <= allowed
+      on conflict (order_id, attempt) do update set status = payments.status
+      returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, first_sent_at
     )
-    insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
-    select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
-    where attempt <= allowed
-    on conflict (order_id, attempt) do update set status = payments.status
-    returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status,
-      (select retailer_id from owed where owed.id = order_id) as retailer_id,
-      attempt >= (select allowed from owed where owed.id = order_id) as is_last,
-      extract(epoch from now() - first_sent_at)::float8 as age`;
+    select opened.*, owed.retailer_id, opened.attempt >= owed.allowed as is_last,
+      extract(epoch from now() - first_sent_at)::float8 as age
+    from opened join owed on owed.id = opened.order_id`;
 }
 
 function toAttempt(row: Row): PaymentAttempt {

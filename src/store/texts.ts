@@ -45,6 +45,7 @@ export async function openOptionalTexts(
         storeName: row.name,
         trackingToken: row.tracking_token,
         earlierSends: row.sends,
+        isCounted: false,
         happenedAt: row.created_at,
         firstSentAt: row.first_opened_at,
         secondsSinceSend: row.seconds_since_send,

@@ -56,10 +56,10 @@ async function world(
   const job = createSmsJob({
     store: {
       ...tables,
-      async countSends(sends) {
-        const counted = await tables.countSends(sends);
+      async openTexts(orderIds, bounds) {
+        const opened = await tables.openTexts(orderIds, bounds);
         stoodStillMs += options.standsStillMs ?? 0;
-        return counted;
+        return opened;
       },
       async recordTexts(recorded) {
         if (lose-- > 0) throw new Error('the worker died before the write');

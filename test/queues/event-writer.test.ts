@@ -4,19 +4,21 @@ import { startEventWriter } from '../../src/queues/event-writer.ts';
 import type { NumberedEvents } from '../../src/store/events.ts';
 import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 
-const NOTHING: NumberedEvents = { events: 0, isMore: false, outbox: [] };
+const NOTHING: NumberedEvents = { events: 0, isMore: false, hasWebhooks: true, outbox: [] };
 
 /** A writer on a clock of its own, and the times of its turns. */
 function startWriter(results: (Partial<NumberedEvents> | Error)[] = [], isYielding = false) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const turns: number[] = [];
+  const askedWith: (boolean | undefined)[] = [];
   const relayed: (readonly OutboxRow[])[] = [];
   const warned: string[] = [];
   const startedMs = performance.now();
   const writer = startEventWriter(
     {
-      async numberEvents() {
+      async numberEvents(hasWebhooks) {
+        askedWith.push(hasWebhooks);
         turns.push(Math.round(performance.now() - startedMs));
         const result = results.shift() ?? {};
         if (result instanceof Error) throw result;
@@ -33,7 +35,7 @@ function startWriter(results: (Partial<NumberedEvents> | Error)[] = [], isYieldi
     },
   );
   onTestFinished(() => writer.close());
-  return { writer, turns, relayed, warned };
+  return { writer, turns, askedWith, relayed, warned };
 }
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
@@ -62,6 +64,15 @@ test('has the next turn at once where more is left, and slower while jobs yield 
   const yielding = startWriter([{ isMore: true }], true);
   await pass(EVENT_YIELD_MS);
   expect(yielding.turns).toEqual([0, EVENT_YIELD_MS]);
+});
+
+test('looks for webhooks until there is none, and again at once when there is one', async () => {
+  const { writer, turns, askedWith } = startWriter([{ hasWebhooks: false }, { hasWebhooks: true, isMore: true }]);
+  await pass(EVENT_TURN_MS);
+  writer.wake();
+  await pass(EVENT_TURN_MS / 2);
+  expect(askedWith).toEqual([true, false, true]);
+  expect(turns).toHaveLength(3);
 });
 
 test('a wake during a turn is followed by another turn, which sees what it is about', async () => {

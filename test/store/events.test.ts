@@ -149,7 +149,7 @@ test('writers at once leave no gap, double nothing, and keep the order of each o
   onTestFinished(async () => void (await Promise.all(connections.map((each) => each.end({ timeout: 1 })))));
   await Promise.all(
     connections.map(async (each) => {
-      while ((await storeOf(each, 'writer').numberEvents(7)).isMore);
+      while ((await storeOf(each, 'writer').numberEvents(true, 7)).isMore);
     }),
   );
   await tell();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { TextResult } from '../../src/store/messages.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
@@ -38,6 +38,8 @@ async function owed(smsOptIn = true) {
   };
 }
 
+beforeEach(async () => void (await database.sql`delete from text_opt_outs`));
+
 test('an opened text has the phone of a customer who consented, the store’s name and the order’s token', async () => {
   const { open, orderId, order, store } = await owed();
   expect(await open()).toEqual({
@@ -48,6 +50,7 @@ test('an opened text has the phone of a customer who consented, the store’s na
     storeName: 'Corner Market',
     trackingToken: order.trackingToken,
     earlierSends: 0,
+    isCounted: true,
     happenedAt: expect.any(Date),
     firstSentAt: expect.any(Date),
     secondsSinceSend: 0,
@@ -67,29 +70,47 @@ test('no text is opened without consent', async () => {
   expect(await withdrawn()).toBeNull();
 });
 
-test('a send is counted before it is made, and of two workers that count it one may send', async () => {
+test('the first send is counted as the text is opened, and of workers that open it at once one may send', async () => {
   const { open, count } = await owed();
   const opened = await Promise.all([open(), open(), open()]);
-  expect(opened.map((text) => text?.earlierSends)).toEqual([0, 0, 0]);
-  const allowed = await Promise.all([count(0), count(0), count(0)]);
-  expect(allowed.filter(Boolean)).toHaveLength(1);
-  expect((await open())?.earlierSends).toBe(1);
+  const first = opened.filter((text) => text?.isCounted);
+  expect(first.map((text) => text?.earlierSends)).toEqual([0]);
+  const others = opened.filter((text) => !text?.isCounted);
+  expect(others.map((text) => text?.earlierSends)).toEqual([1, 1]);
   expect(await count(0)).toBe(false);
-  expect(await count(1)).toBe(true);
-  expect((await open())?.earlierSends).toBe(2);
+});
+
+test('a further send is counted before it is made, and of two workers that count it one may send', async () => {
+  const { open, count } = await owed();
+  await open();
+  const allowed = await Promise.all([count(1), count(1), count(1)]);
+  expect(allowed.filter(Boolean)).toHaveLength(1);
+  expect(await open()).toMatchObject({ earlierSends: 2, isCounted: false });
+  expect(await count(1)).toBe(false);
+  expect(await count(2)).toBe(true);
+  expect((await open())?.earlierSends).toBe(3);
+});
+
+test('no send is counted for an order that has ended, or a phone that opted out', async () => {
+  const [ended, out] = [await owed(), await owed()];
+  await database.sql`update orders set status = 'cancelled' where id = ${ended.orderId}`;
+  expect(await ended.open()).toMatchObject({ orderEnded: true, earlierSends: 0, isCounted: false });
+  await database.sql`
+    insert into text_opt_outs (phone_hash, opted_out, source)
+    values (encode(sha256(convert_to('+14155550123', 'UTF8')), 'hex'), true, 'twilio')`;
+  expect(await out.open()).toMatchObject({ optedOut: true, earlierSends: 0, isCounted: false });
 });
 
 test('the time of the first send stays when a text is opened again', async () => {
   const { open, count } = await owed();
   const first = await open();
-  await count(0);
+  await count(1);
   expect((await open())?.firstSentAt).toEqual(first?.firstSentAt);
 });
 
 test('the count of a send that was not made is taken back, never below 0', async () => {
-  const { open, count, uncount } = await owed();
+  const { open, uncount } = await owed();
   await open();
-  await count(0);
   await uncount(0);
   expect((await open())?.earlierSends).toBe(0);
   await uncount(0);
@@ -99,16 +120,14 @@ test('the count of a send that was not made is taken back, never below 0', async
 test('the count of a send is not taken back if another send was counted since', async () => {
   const { open, count, uncount } = await owed();
   await open();
-  await count(0);
   await count(1);
   await uncount(0);
   expect((await open())?.earlierSends).toBe(2);
 });
 
 test('a sent text records message, order, job, event and notice in one statement', async () => {
-  const { open, count, record, row, job, events, orderId } = await owed();
+  const { open, record, row, job, events, orderId } = await owed();
   await open();
-  await count(0);
   const notices = await noticesDuring(database, async () => {
     expect(await record(SENT)).toBe(true);
   });
@@ -130,7 +149,6 @@ test('a refused text records its code on the order and on its job', async () => 
 test('a recorded result stays, and the text is not opened or counted any more', async () => {
   const { open, count, uncount, record, row, events } = await owed();
   await open();
-  await count(0);
   const results = await Promise.all([record(SENT), record(SENT)]);
   expect(results.filter(Boolean)).toHaveLength(1);
   const before = await row();
@@ -150,7 +168,8 @@ test('one statement opens and records many texts, each with its own result', asy
     perPhone: 0,
     perStore: 0,
   });
-  expect(opened.get(second.orderId)).toEqual({ ...(await second.open()), secondsSinceSend: expect.any(Number) });
+  const again = { earlierSends: 1, isCounted: false, secondsSinceSend: expect.any(Number) };
+  expect(await second.open()).toEqual({ ...opened.get(second.orderId), ...again });
   expect([...opened.keys()].sort()).toEqual([first.orderId, second.orderId].sort());
   const texts = [
     { orderId: second.orderId, result: FAILED, outboxId: second.outboxId },

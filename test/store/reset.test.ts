@@ -68,7 +68,7 @@ async function wholeOrder(): Promise<string> {
     insert into plans (order_id, driver_id, pickup_at, door_at, said_at, epoch)
     values (${orderId}, ${driverId}, now(), now(), now(), 1)`;
   // Some events with numbers and webhooks, some without.
-  await storeOf(sql).numberEvents(2);
+  await storeOf(sql).numberEvents(true, 2);
   await storeOf(sql).noteStripeRefund(orderId, { refundId: `re_${orderId}`, amountCents: 1, status: 'pending' });
   const dispute = { amountCents: 1, reason: 'fraudulent', status: 'open' } as const;
   await storeOf(sql).noteDispute(orderId, { disputeId: `du_${orderId}`, ...dispute });

@@ -122,6 +122,7 @@ describe('an optional text', () => {
       storeName: 'Corner Market',
       trackingToken: order.trackingToken,
       earlierSends: 0,
+      isCounted: false,
       happenedAt: expect.any(Date),
       firstSentAt: expect.any(Date),
       secondsSinceSend: 0,

@@ -342,3 +342,18 @@ describe('the version before', () => {
     expect((await store().takeExpired(10_000)).map(({ id }) => id)).toContain(delivery.outboxId);
   });
 });
+
+describe('a writer that knows of no webhook', () => {
+  it('numbers nothing where there is one, and numbers events where none is enabled', async () => {
+    await added();
+    await newOrder(await newDriver());
+    expect(await store().numberEvents(false)).toMatchObject({ events: 0, isMore: true, hasWebhooks: true, outbox: [] });
+    const { events, outbox } = await store().numberEvents(true);
+    expect([events, outbox.length]).toEqual([2, expect.any(Number)]);
+    expect(outbox).not.toHaveLength(0);
+    await database.sql`update webhooks set disabled_at = now()`;
+    await newOrder(null);
+    expect(await store().numberEvents(false)).toMatchObject({ events: 1, isMore: false, hasWebhooks: false });
+    await database.sql`update webhooks set disabled_at = null`;
+  });
+});

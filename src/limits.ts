@@ -942,12 +942,20 @@ export const MAX_JOB_STALLS = 20;
 export const WORKER_RETRY_MS = 1_000;
 /** Charges that one worker process runs at once. At most VENDOR_SOCKETS, the connections to Stripe. */
 export const CHARGE_CONCURRENCY = 320;
-/** Texts that one worker process sends at once. At most VENDOR_SOCKETS, the connections to Twilio. */
-export const SMS_CONCURRENCY = 64;
+/**
+ * Texts that one worker process sends at once. At most VENDOR_SOCKETS, the connections to Twilio. One that takes
+ * 20 ms there waits up to twice JOB_GATHER_MS besides, so this many are 2,000 a second.
+ */
+export const SMS_CONCURRENCY = 256;
 /** Redispatch jobs that one API process runs at once. */
 export const REDISPATCH_CONCURRENCY = 8;
 /** Most jobs that share one statement. At most NOTICE_IDS, as one notice names all of their orders. */
 export const MAX_JOBS_PER_STATEMENT = 64;
+/**
+ * Shortest time between two such statements of a kind, unless one is full. A statement costs as much as ten of its
+ * rows; a vendor takes longer for its answer. At most JOB_TICK_MS.
+ */
+export const JOB_GATHER_MS = 50;
 /** Such statements in flight: one, because two that lock the same orders wait for each other. */
 export const MAX_JOB_STATEMENTS = 1;
 /** Attempts of a charge, the first one included; another one follows only a decline that may pass. */
@@ -1708,6 +1716,7 @@ function assertJobRelations(): void {
   atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
   atMost({ SMS_CONCURRENCY }, { VENDOR_SOCKETS });
   atMost({ MAX_JOBS_PER_STATEMENT }, { NOTICE_IDS });
+  atMost({ JOB_GATHER_MS }, { JOB_TICK_MS });
   below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
   below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
   atMost({ TEXT_HELD_UP_MS }, { 'TEXT_LOOKUP_SECONDS[0] in ms': TEXT_LOOKUP_SECONDS[0] * 1_000 });

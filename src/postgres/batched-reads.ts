@@ -39,6 +39,8 @@ export function limitConcurrency(maxInFlight: number): ConcurrencyLimit {
  * @param handle the statement; it returns values by key
  * @param maxBatch most items in a statement
  * @param limit shared by statements that lock the same rows, so that none waits in the database for another
+ * @param everyMs shortest time between two statements, unless a full batch waits: later items share the next one.
+ *   The first one after a quiet time waits for nothing.
  * @returns resolves with the item's value, null for a missing one; rejects as `handle` does
  */
 export function batched<Item, Value>(
@@ -46,6 +48,7 @@ export function batched<Item, Value>(
   keyOf: (item: Item) => string,
   maxBatch: number,
   limit: ConcurrencyLimit,
+  everyMs = 0,
 ): (item: Item) => Promise<Value | null> {
   type Caller = {
     readonly item: Item;
@@ -54,16 +57,29 @@ export function batched<Item, Value>(
   };
   let waiting: Caller[] = [];
   let isScheduled = false;
+  let notBeforeMs = 0;
+  let timer: NodeJS.Timeout | undefined;
 
   function schedule(): void {
     if (isScheduled || waiting.length === 0) return;
+    const waitMs = notBeforeMs - performance.now();
+    if (waitMs > 0 && waiting.length < maxBatch) {
+      timer ??= setTimeout(due, waitMs);
+      return;
+    }
     isScheduled = true;
     limit.enter(() => {
       isScheduled = false;
+      notBeforeMs = performance.now() + everyMs;
       const batch = takeBatch();
       schedule();
       return answer(batch);
     });
+  }
+
+  function due(): void {
+    timer = undefined;
+    schedule();
   }
 
   function takeBatch(): Caller[] {

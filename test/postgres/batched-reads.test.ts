@@ -1,9 +1,13 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 
-type Behaviour = { readonly maxInFlight?: number; readonly handle?: (keys: readonly string[]) => Promise<void> };
+type Behaviour = {
+  readonly maxInFlight?: number;
+  readonly everyMs?: number;
+  readonly handle?: (keys: readonly string[]) => Promise<void>;
+};
 
-function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
+function reader({ maxInFlight = 10, everyMs = 0, handle = async () => {} }: Behaviour = {}) {
   const statements: (readonly string[])[] = [];
   const read = batched<string, string>(
     async (keys) => {
@@ -14,6 +18,7 @@ function reader({ maxInFlight = 10, handle = async () => {} }: Behaviour = {}) {
     (key) => key,
     3,
     limitConcurrency(maxInFlight),
+    everyMs,
   );
   return { statements, read };
 }
@@ -104,4 +109,20 @@ test('two kinds of statements with one limit take turns and are never in flight 
   const [first, second] = [kind('first'), kind('second')];
   await Promise.all([first('a'), first('b'), first('c'), second('a'), second('b')]);
   expect(began).toEqual(['first a,b', 'second a,b', 'first c']);
+});
+
+test('statements keep their distance, unless a full batch waits, and the first one waits for nothing', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { statements, read } = reader({ everyMs: 50 });
+  await read('a');
+  const later = [read('b'), read('c')];
+  await vi.advanceTimersByTimeAsync(49);
+  await new Promise(setImmediate);
+  expect(statements).toEqual([['a']]);
+  await vi.advanceTimersByTimeAsync(2);
+  await Promise.all(later);
+  expect(statements).toEqual([['a'], ['b', 'c']]);
+  await Promise.all(['d', 'e', 'f'].map(read));
+  expect(statements).toEqual([['a'], ['b', 'c'], ['d', 'e', 'f']]);
 });

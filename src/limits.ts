@@ -854,6 +854,8 @@ export const PUSH_TTL_SECONDS = 120;
 export const PUSH_TIMEOUT_MS = 5_000;
 /** Drivers whose phones one statement reads for pushes. */
 export const MAX_PUSH_BATCH = 200;
+/** Shortest time between two statements that read where drivers are rung. A phone takes seconds to ring. */
+export const PUSH_READ_MS = 100;
 /** Most drivers who wait for their push; beyond, pushes are dropped and counted. Above MAX_PUSH_BATCH. */
 export const MAX_PUSHES_WAITING = 2_000;
 /** Pushes that are sent at once. Below WEBHOOK_CONCURRENCY, which the client itself allows. */

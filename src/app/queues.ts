@@ -71,12 +71,17 @@ export async function openQueueBackend(
   return { kind: 'postgres', pool };
 }
 
-/** Opens the relay of this process. */
+/**
+ * Opens the relay of this process.
+ *
+ * @param isAwaited whether a reply waits for the charge of this order
+ */
 export function openRelay(
   config: Config,
   backend: QueueBackend,
   store: Pick<Store, 'extendLease'>,
   pace: JobPace,
+  isAwaited: (orderId: string) => boolean,
   clock: Clock,
   logger: Logger,
   closers: Closers,
@@ -87,7 +92,7 @@ export function openRelay(
   const limited = charges > 0 || texts > 0;
   // The rate of webhooks is limited by the stores' servers, so they always need fair shares.
   const fair = new Set<QueueName>(limited ? QUEUES : WEBHOOK_QUEUES);
-  const relay = createRelay(queues, store, fair, pace, clock, logger);
+  const relay = createRelay(queues, store, fair, pace, isAwaited, clock, logger);
   closers.add('relay', () => relay.close());
   return relay;
 }

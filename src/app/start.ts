@@ -80,9 +80,9 @@ async function start(
   const metrics = openMetrics(database, store);
   const backend = await openQueueBackend(config, database, logger, closers);
   const pace = new JobPace(isApi && config.roles.has('worker'));
-  const relay = openRelay(config, backend, store, pace, clock, logger, closers);
   const events = new OrderEvents();
   const paymentWait = createPaymentWait(store, config.paymentWaitMs, MAX_PAYMENT_WAITERS, PAYMENT_WAIT_MISSES);
+  const relay = openRelay(config, backend, store, pace, paymentWait.isAwaited, clock, logger, closers);
   const shared = { config, database, store, backend, relay, pace, events, paymentWait };
   let url: string | null = null;
   let isStarted = false;

@@ -121,6 +121,8 @@ export function createPlaceOrder(deps: {
    * Follows the commit of an order with a driver: relays its jobs, tells subscribers, waits for the charge.
    */
   async function assigned(order: NewOrder, committed: CommittedOrder, driverId: string): Promise<PlaceOrderOutcome> {
+    // Before the charge is handed over, which does not wait for others where a reply waits for it.
+    const payment = deps.paymentWait.paymentWithin(order.id);
     deps.relay.relay(committed.outbox);
     hear(order.request.retailerId, 'created');
     const undone = matcher.holderOf(order.id) !== driverId;
@@ -132,8 +134,7 @@ export function createPlaceOrder(deps: {
     if (undone) deps.redispatch.recheckDriver(driverId);
     else if (matcher.hasRoomBeside(driverId)) deps.redispatch.driverAvailable(driverId);
     const driverMeters = order.driver?.distanceMeters ?? null;
-    const payment = await deps.paymentWait.paymentWithin(order.id);
-    return created(order, committed, 'driver_assigned', payment, driverMeters);
+    return created(order, committed, 'driver_assigned', await payment, driverMeters);
   }
 
   /**

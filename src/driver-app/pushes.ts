@@ -1,5 +1,5 @@
 import type { PushKind, PushSubscription } from '../domain/push.ts';
-import { MAX_PUSH_BATCH, MAX_PUSHES_WAITING, PUSH_CONCURRENCY } from '../limits.ts';
+import { MAX_PUSH_BATCH, MAX_PUSHES_WAITING, PUSH_CONCURRENCY, PUSH_READ_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { PushOutcome, PushSender } from '../vendors/push-sender.ts';
 
@@ -12,8 +12,8 @@ export type Pushes = {
 };
 
 /**
- * Reads where drivers are rung in batches, one at a time, so that a burst of orders costs few statements, and
- * sends PUSH_CONCURRENCY pushes at once. A phone whose vendor does not know it any more is forgotten.
+ * Reads where drivers are rung in batches, one at a time and PUSH_READ_MS apart, so that many orders cost few
+ * statements, and sends PUSH_CONCURRENCY pushes at once. A phone whose vendor does not know it any more is forgotten.
  *
  * @param parts.observe counts each push by what became of it; `dropped` was not sent
  * @param parts.failed called for a statement that failed
@@ -27,27 +27,32 @@ export function createPushes(parts: {
   const { store, observe, failed } = parts;
   const unread = new Map<string, PushKind>();
   const unsent: { readonly phone: PushSubscription; readonly kind: PushKind }[] = [];
+  /** Whether drivers are read, or were just now. */
   let isReading = false;
+  let timer: NodeJS.Timeout | undefined;
   let sending = 0;
   let isClosed = false;
 
-  async function readAll(): Promise<void> {
+  async function read(): Promise<void> {
     isReading = true;
-    while (unread.size > 0 && !isClosed) {
-      const batch = new Map([...unread].slice(0, MAX_PUSH_BATCH));
-      for (const driverId of batch.keys()) unread.delete(driverId);
-      try {
-        const phones = await store.findPushSubscriptions([...batch.keys()]);
-        for (const [driverId, kind] of batch) {
-          for (const phone of phones.get(driverId) ?? []) unsent.push({ phone, kind });
-        }
-      } catch (error) {
-        failed(error);
-        for (const _ of batch) observe('dropped');
+    const batch = new Map([...unread].slice(0, MAX_PUSH_BATCH));
+    for (const driverId of batch.keys()) unread.delete(driverId);
+    try {
+      const phones = await store.findPushSubscriptions([...batch.keys()]);
+      for (const [driverId, kind] of batch) {
+        for (const phone of phones.get(driverId) ?? []) unsent.push({ phone, kind });
       }
-      sendNext();
+    } catch (error) {
+      failed(error);
+      for (const _ of batch) observe('dropped');
     }
+    sendNext();
+    if (!isClosed) timer = setTimeout(readOn, PUSH_READ_MS);
+  }
+
+  function readOn(): void {
     isReading = false;
+    if (unread.size > 0) void read();
   }
 
   function sendNext(): void {
@@ -74,10 +79,11 @@ export function createPushes(parts: {
       if (unread.size + unsent.length >= MAX_PUSHES_WAITING) return observe('dropped');
       unread.delete(driverId);
       unread.set(driverId, kind);
-      if (!isReading) void readAll();
+      if (!isReading) void read();
     },
     close() {
       isClosed = true;
+      clearTimeout(timer);
     },
   };
 }

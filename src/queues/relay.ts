@@ -46,9 +46,10 @@ export type Relay = {
  * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
  * sweeper leaves a marked row alone for a lease. Most jobs are done sooner and cost no mark.
  *
- * Jobs that yield to orders are handed over as slowly as they start. A charge never waits, because a reply
- * may wait for it.
+ * Jobs that yield to orders are handed over as slowly as they start. A charge that a reply waits for never
+ * waits.
  *
+ * @param isAwaited whether a reply waits for the charge of this order
  * @param queues by name; {@link JobHandlers} has the handler of each
  * @param fairQueues queues with fair shares among stores, which cost a queue more than first come, first
  *   served
@@ -58,9 +59,11 @@ export function createRelay(
   store: Pick<Store, 'extendLease'>,
   fairQueues: ReadonlySet<QueueName>,
   pace: Pick<JobPace, 'isYielding' | 'room'>,
+  isAwaited: (orderId: string) => boolean,
   clock: Clock,
   logger: Logger,
 ): Relay {
+  /** Those that replies wait for. */
   let charges: OutboxRow[] = [];
   let pending: OutboxRow[] = [];
   /** When the next rows that are no charges are handed over, by `performance.now`. */
@@ -163,8 +166,7 @@ export function createRelay(
     // due.
     const aheadMs = isWallClockAhead(clock) ? 0 : RELAY_AHEAD_MS;
     const due = rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + aheadMs);
-    pending.push(...due.filter(({ queue }) => queue !== 'charge'));
-    charges.push(...due.filter(({ queue }) => queue === 'charge'));
+    for (const row of due) (row.queue === 'charge' && isAwaited(row.orderId) ? charges : pending).push(row);
     if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];
     // The oldest are held, so that jobs keep their order.
     else if (pace.isYielding) pending.length = Math.min(pending.length, RELAY_HELD_ROWS);

@@ -69,7 +69,7 @@ describe.each([
   /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
   function world(results: readonly JobResult[], ratePerSecond = 0, clock: Clock = Date) {
     const queues = createQueues(opened.backend, logger);
-    const relay = createRelay(queues, storeOf(database.sql), new Set(), pace, Date, logger);
+    const relay = createRelay(queues, storeOf(database.sql), new Set(), pace, () => true, Date, logger);
     const seen: JobData[] = [];
     const left: number[] = [];
     const putBack = async (ids: readonly number[]) => void left.push(...ids);
@@ -151,6 +151,7 @@ test('rows stay owed if the queue does not take them', async () => {
     { extendLease: async (rows) => void extended.push(...rows.map(({ id }) => id)) },
     new Set(),
     pace,
+    () => true,
     Date,
     logger,
   );
@@ -193,6 +194,7 @@ test('in a fair queue a quiet store’s job comes before a busy one’s; others 
     { extendLease: async () => undefined },
     new Set(['webhook'] as const),
     pace,
+    () => true,
     Date,
     logger,
   );

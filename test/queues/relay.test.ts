@@ -29,6 +29,9 @@ import { sweeperStore } from './sweeper-store.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+/** The order whose charge a reply waits for. */
+const AWAITED = 'o';
+
 /** A relay into a queue that only counts its jobs. */
 function world({
   waiting = 0,
@@ -54,6 +57,7 @@ function world({
     { extendLease: async (rows) => void state.marked.push(rows.map(({ id }) => id)) },
     new Set(fair),
     pace,
+    (orderId) => orderId === AWAITED,
     Date,
     createLogger('silent'),
   );
@@ -65,7 +69,7 @@ const rowsOf = (from: number, to: number, relays = 0, queue: QueueName = 'sms'):
   Array.from({ length: to - from }, (_, i) => ({
     id: from + i,
     queue,
-    orderId: 'o',
+    orderId: AWAITED,
     retailerId: 'r',
     runAt: new Date(0),
     relays,
@@ -271,6 +275,20 @@ function slowPace(): JobPace {
 }
 /** Ticks after which jobs have yielded as far as they do. */
 const DOWN_MS = JOB_TICK_MS * 10;
+
+test('charges that no reply waits for share the next hand-over like other jobs', async () => {
+  const { relay, state } = world({ queues: ['charge'] });
+  const young = (from: number, to: number) =>
+    rowsOf(from, to, 0, 'charge').map((row) => ({ ...row, orderId: `order-${row.id}`, runAt: new Date() }));
+  relay.relay(young(0, 1));
+  await vi.advanceTimersByTimeAsync(0);
+  relay.relay(young(1, 3));
+  relay.relay(young(3, 5));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(state.jobs).toEqual([1]);
+  await flushed();
+  expect(state.jobs).toEqual([1, 4]);
+});
 
 test('while jobs yield, rows are handed over as slowly as jobs start, and charges at once', async () => {
   const pace = slowPace();

@@ -60,14 +60,18 @@ function serializeJson(value: unknown): string {
   }
 }
 
-const quote = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`;
+const ESCAPED = /[\\"]/;
+const quote = (text: string): string =>
+  ESCAPED.test(text) ? `"${text.replace(/[\\"]/g, '\\$&')}"` : `"${text}"`;
+/** A number needs no quotes; whatever else comes is Postgres's to refuse. */
+const number = (value: unknown): string => (Number.isFinite(value) ? String(value) : quote(String(value)));
 
 const ELEMENTS: Record<ArrayType, { serialize: Serialize; parse: Parse }> = {
   bool: { serialize: (value) => (value ? 't' : 'f'), parse: (text) => text === 't' },
-  int4: { serialize: (value) => quote(String(value)), parse: Number },
+  int4: { serialize: number, parse: Number },
   text: { serialize: (value) => quote(String(value)), parse: (text) => text },
-  int8: { serialize: (value) => quote(String(value)), parse: parseInt8 },
-  float8: { serialize: (value) => quote(String(value)), parse: Number },
+  int8: { serialize: number, parse: parseInt8 },
+  float8: { serialize: number, parse: Number },
   timestamptz: { serialize: (value) => quote(serializeDate(value)), parse: (text) => new Date(text) },
   uuid: { serialize: (value) => quote(String(value)), parse: (text) => text },
   jsonb: { serialize: (value) => quote(serializeJson(value)), parse: (text) => JSON.parse(text) },

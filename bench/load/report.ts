@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { figure } from '../../test/harness/report.ts';
 import {
   bestOf,
@@ -28,6 +29,7 @@ export function reportText({ title, seconds }: About, figures: Figures): string 
     costs.length > 0 ? costsSection(costs) : [],
     peers.length > 0 ? peersSection(peers, rates) : [],
     jobs ? [jobsLine(jobs)] : [],
+    summary(figures),
     [...warnings(figures), `Took ${seconds.toFixed(0)} s.`],
     faults.length > 0 ? ['FAILED, so nothing above counts:', ...faults.map((fault) => `  ${fault}`)] : [],
   ];
@@ -135,6 +137,28 @@ function jobsLine({ owed, leftOver, waitedSeconds }: NonNullable<Figures['jobs']
   if (owed === 0) return `No job was owed after the last reply.`;
   if (leftOver === 0) return `${after}, all done ${waitedSeconds.toFixed(1)} s later.`;
   return `${after}, ${whole(leftOver)} still owed ${waitedSeconds.toFixed(1)} s later, when the run stopped waiting.`;
+}
+
+/** What a newcomer wants to know, in one sentence for each. */
+function summary({ rates, latencies, costs, peers }: Figures): string[] {
+  const best = bestOf(rates);
+  const half = latencies[0];
+  const cost = half && costs.find(({ load }) => load.startsWith(nameOfShare(half.share)));
+  const plain = peers.find(({ name }) => name.startsWith('plain'))?.oursIs;
+  const all = cost ? Object.values(cost.millis).reduce((sum, ms) => sum + ms, 0) : Number.NaN;
+  const perSecond = (availableParallelism() * 1_000) / all;
+  return [
+    'In short',
+    `  ${figure(best.perSecond)} orders a second, matched and on disk, over ${plural(best.connections, 'connection')}.`,
+    ...(Number.isFinite(all)
+      ? [
+          `  ${figure(all)} processor ms for an order that is also charged and texted, all programs here included: so the`,
+          `  machine's cores carry ${figure(perSecond)} of those a second.`,
+        ]
+      : []),
+    ...(plain === undefined ? [] : [`  ${figure(plain)} times the plain service.`]),
+    ...(half ? [`  At half of the best rate 99 % of the replies come within ${figure(half.p99)} ms.`] : []),
+  ];
 }
 
 /** What makes the figures worse than the service is. */

@@ -28,6 +28,8 @@ import type { TimePlan } from './time-plan.ts';
 
 const SEED = 7;
 const DRAIN_POLL_MS = 50;
+/** Longest wait for the jobs of a load at a given rate; at half of the best rate they keep up with the orders. */
+const MOST_DRAIN_SECONDS = 3;
 /** Share of the drivers after whose assignment the service is started anew, or orders would find nobody. */
 const MOST_USED = 1 / 3;
 
@@ -166,7 +168,8 @@ async function measureLatencies(sitting: Sitting, best: number) {
 }
 
 /**
- * Adds the processor time of each part, and of the jobs that were done meanwhile, over the orders answered.
+ * Adds the processor time of each part, and of the jobs that were done meanwhile, over the orders answered. At a
+ * given rate the jobs are waited for, so that an order's whole cost is counted.
  */
 async function costed<Figure extends { readonly created: number }>(
   sitting: Sitting,
@@ -177,8 +180,9 @@ async function costed<Figure extends { readonly created: number }>(
   const started = sitting.started as Started;
   const [jobs, earlier, machine] = [await stack.jobs(), started.cpu(), machineSeconds()];
   const { figure, result } = await measure();
-  const [later, busy] = [started.cpu(), busyShare(machine)];
   note(sitting, name, result);
+  if ('share' in figure) await drained(sitting, MOST_DRAIN_SECONDS);
+  const [later, busy] = [started.cpu(), busyShare(machine)];
   const millis = Object.entries(later).map(([part, seconds]) => {
     return [part, ((seconds - (earlier[part] as number)) * 1_000) / figure.created] as const;
   });

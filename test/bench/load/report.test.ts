@@ -48,6 +48,17 @@ describe('the report', () => {
     expect(line('1,234 jobs owed')).toContain('12 still owed 5.0 s later');
   });
 
+  test('says in short what a newcomer wants to know, as far as it was measured', () => {
+    expect(lines.join('\n')).toContain('  1,500 orders a second, matched and on disk, over 100 connections.');
+    const half = { load: 'half of the best rate', millis: { API: 0.5, Postgres: 0.5 }, jobs: 2, others: 0 };
+    const plain = { name: 'plain service', rate: rate(100, 500), oursIs: 3 };
+    const whole = reportText(ABOUT, { ...FIGURES, costs: [half], peers: [plain] });
+    expect(whole).toContain('1.00 processor ms for an order that is also charged and texted');
+    expect(whole).toContain('3.00 times the plain service.');
+    expect(whole).toContain('At half of the best rate 99 % of the replies come within 20.5 ms.');
+    expect(reportText(ABOUT, { ...FIGURES, costs: [], peers: [], latencies: [] })).not.toContain('charged and texted');
+  });
+
   test('fits a terminal of 120 columns', () => {
     expect(lines.filter((each) => each.length > 120)).toEqual([]);
   });

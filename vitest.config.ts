@@ -1,13 +1,21 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { isFull } from './test/harness/counts.ts';
 import { LongestFirst } from './test/harness/longest-first.ts';
 import { POLL_MS, TEST_MS } from './test/harness/patience.ts';
-import { startsServers } from './test/harness/starts-servers.ts';
+import { projectOf, takesCounts } from './test/harness/projects.ts';
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .map((path) => `test/${path.replaceAll('\\', '/')}`)
   .filter((path) => path.endsWith('.test.ts'));
+const filesOf = (name: string) => files.filter((path) => projectOf(path) === name);
+const project = (name: string, include: string[], options: ProjectOptions = {}) => {
+  return { extends: true as const, test: { name, include, ...options } };
+};
+type ProjectOptions = { globalSetup?: string[]; isolate?: boolean };
+/** One Postgres for the run; each test file clones a database of its own. */
+const globalSetup = ['test/harness/global-setup.ts'];
 
 export default defineConfig({
   test: {
@@ -20,21 +28,14 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // A test that only passes the second time is a bug to be found.
     retry: 0,
+    // Files of a project share processes, and what these have loaded, since no module keeps a state.
+    isolate: false,
     projects: [
-      {
-        extends: true,
-        // These share processes, since no module keeps a state.
-        test: { name: 'quick', include: files.filter((path) => !startsServers(path)), isolate: false },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'servers',
-          include: files.filter(startsServers),
-          // One Postgres for the run; each test file clones a database of its own.
-          globalSetup: ['test/harness/global-setup.ts'],
-        },
-      },
+      project('quick', filesOf('quick')),
+      project('servers', filesOf('servers'), { globalSetup }),
+      project('alone', filesOf('alone'), { globalSetup, isolate: true }),
+      project('slow', filesOf('slow'), { globalSetup }),
+      ...(isFull ? [project('counted', files.filter(takesCounts), { globalSetup })] : []),
     ],
   },
 });

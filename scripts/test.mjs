@@ -1,5 +1,7 @@
-// `npm test` checks types, lints and runs every test, and `npm run test:quick` those that start no server.
-// Other arguments go to vitest: `npm test -- test/matcher`.
+// `npm test` checks types, lints and runs every test but the slow ones, `npm run test:quick` those that start no
+// server, and `npm run test:all` every test: what `npm test` runs, then the slow tests, and properties at full counts.
+// `npm run test:all -- --after "N passed, N failed, N skipped"` runs what `npm test`, which ended with that line, left
+// out, and counts on from there. Other arguments go to vitest: `npm test -- test/matcher`.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -7,8 +9,12 @@ import { delimiter, join, relative } from 'node:path';
 import { prepare, ROOT } from './prepare.mjs';
 
 const bin = (name) => join(ROOT, 'node_modules/.bin', process.platform === 'win32' ? `${name}.cmd` : name);
+const own = ['--quick', '--all', '--after'];
 const quick = process.argv.includes('--quick');
-const files = process.argv.slice(2).filter((argument) => argument !== '--quick');
+const all = process.argv.includes('--all');
+/** The last line of the `npm test` before. */
+const after = process.argv.includes('--after') ? process.argv[process.argv.indexOf('--after') + 1] : undefined;
+const args = process.argv.slice(2).filter((argument) => !own.includes(argument) && argument !== after);
 const CHECKS = [
   types('.'),
   types('test'),
@@ -33,41 +39,55 @@ if (!quick) {
 // Quick tests wait for nothing: more of them side by side than there are cores would only load modules more often.
 if (quick) process.env.VITEST_MAX_WORKERS ??= String(availableParallelism());
 const reports = mkdtempSync(join(tmpdir(), 'sameday-report-'));
-const report = join(reports, 'vitest.json');
-const vitest = ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-// The checks are over long before the other tests, which mostly wait.
-const results = await Promise.all([
-  ...CHECKS.map(check),
-  run([...vitest, ...(quick ? ['--project', 'quick'] : []), ...files]).then((code) => ({ name: 'tests', code })),
-]);
-const failed = results.filter(({ code }) => code !== 0);
-const testFiles = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
-const tests = testsOf(testFiles);
+const results = [];
+if (after === undefined) {
+  // Slow tests that are named are wanted. The checks are over long before the other tests, which mostly wait.
+  const projects = quick ? ['--project', 'quick'] : args.length === 0 ? ['--project', '!slow'] : [];
+  results.push(...(await Promise.all([...CHECKS.map(check), test([...projects, ...args])])));
+}
+if (all) results.push(await test(['--project', 'slow', '--project', 'counted', ...args], { FULL_COUNTS: '1' }));
 rmSync(reports, { recursive: true, force: true });
+const failed = results.filter(({ code }) => code !== 0);
+const testFiles = results.flatMap((result) => result.files ?? []);
+const tests = testsOf(testFiles);
 
 if (!quick) tellSlowest(testFiles);
+if (!quick) tellCoreSeconds();
 if (!quick) tellSkipped(tests);
 for (const { name, output } of failed) if (output) console.log(`${output}\nFAILED: ${name}`);
 if (failed.length > 0) console.log(`FAILED: ${failed.map(({ name }) => name).join(', ')}`);
-const count = (...states) => tests.filter(({ status }) => states.includes(status)).length;
-console.log(
-  `${count('passed')} passed, ${count('failed')} failed, ${count('skipped', 'pending', 'todo', 'disabled')} skipped`,
-);
+console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`);
 process.exitCode = failed[0]?.code ?? 0;
+
+/** The number of tests that ended so, with those of the `npm test` before. */
+function count(end) {
+  const ends = end === 'skipped' ? ['skipped', 'pending', 'todo', 'disabled'] : [end];
+  const before = Number(new RegExp(`(\\d+) ${end}`).exec(after ?? '')?.[1] ?? 0);
+  return before + tests.filter(({ status }) => ends.includes(status)).length;
+}
+
+/** Runs vitest with these arguments; resolves with its exit code and what it reports of each file. */
+async function test(vitestArgs, env = {}) {
+  const report = join(reports, `vitest-${results.length}.json`);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const code = await run(['vitest', 'run', ...reporters, ...vitestArgs], { env });
+  const files = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
+  return { name: 'tests', code, files };
+}
 
 /** The check of a folder's types. A quick one leaves out the files that are as the last quick one found them. */
 function types(folder) {
   const name = folder === '.' ? 'src' : folder;
   const info = `node_modules/.cache/sameday/types-of-${name.replaceAll('/', '-')}.json`;
-  const args = ['tsc', '-p', folder, '--noEmit', ...(quick ? ['--incremental', '--tsBuildInfoFile', info] : [])];
-  return { name: `types of ${name}`, args };
+  const command = ['tsc', '-p', folder, '--noEmit', ...(quick ? ['--incremental', '--tsBuildInfoFile', info] : [])];
+  return { name: `types of ${name}`, args: command };
 }
 
 /** Runs a check and says how it ended; what it printed goes with the result. */
-async function check({ name, args }) {
+async function check({ name, args: command }) {
   const started = performance.now();
   const chunks = [];
-  const code = await run(args, (chunk) => chunks.push(chunk));
+  const code = await run(command, { hear: (chunk) => chunks.push(chunk) });
   console.log(`${code === 0 ? 'ok' : 'FAILED'}: ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
   return { name, code, output: Buffer.concat(chunks).toString() };
 }
@@ -76,12 +96,12 @@ async function check({ name, args }) {
  * Runs a tool; resolves with its exit code, or 1 after a signal. It prints through this process, or to the
  * given function.
  */
-function run([name, ...args], hear) {
+function run([name, ...toolArgs], { hear, env: more }) {
   // The machine's own NODE_ENV must not reach the tests.
-  const env = { ...process.env, NODE_ENV: 'test' };
+  const env = { ...process.env, NODE_ENV: 'test', ...more };
   return new Promise((resolve) => {
     const stdio = hear ? ['ignore', 'pipe', 'pipe'] : 'inherit';
-    const child = spawn(bin(name), args, { cwd: ROOT, stdio, env, shell: process.platform === 'win32' });
+    const child = spawn(bin(name), toolArgs, { cwd: ROOT, stdio, env, shell: process.platform === 'win32' });
     child.stdout?.on('data', hear);
     child.stderr?.on('data', hear);
     child.once('error', (error) => {
@@ -109,6 +129,17 @@ function tellSlowest(testFiles) {
   for (const { name, seconds } of timed.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)) {
     console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${relative(ROOT, name)}`);
   }
+}
+
+/**
+ * The time that cores worked for this run, where the system says so: of this process and of every one that it, or
+ * one of these, has waited for.
+ */
+function tellCoreSeconds() {
+  if (process.platform !== 'linux') return;
+  // Behind the name, which may hold spaces: utime, stime, cutime and cstime of proc(5), in ticks of 10 ms.
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ').slice(11, 15);
+  console.log(`Core-seconds: ${(fields.reduce((sum, ticks) => sum + Number(ticks), 0) / 100).toFixed(0)}`);
 }
 
 /** Names at the very end what was not tested because a server or a browser is missing. */

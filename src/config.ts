@@ -102,7 +102,7 @@ export type Config = {
 /** The United States with their territories, and Canada. */
 const DEFAULT_SMS_COUNTRIES = 'US,CA,PR,VI,GU,AS,MP';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings cannot be used; the message names every problem. */
 export class ConfigError extends Error {
@@ -121,19 +121,19 @@ export function readConfig(): Config {
  * Reads the settings of the command line, which needs neither Twilio nor a tracking address, and Stripe only
  * for the links of cards.
  */
-export function readCliConfig(): Config {
+export function readCliConfig(env: Environment = process.env): Config {
   const config = parseConfig({
-    BASE_URL: process.env.BASE_URL,
-    DATABASE_URL: process.env.DATABASE_URL,
-    DATA_DIR: process.env.DATA_DIR,
-    GEOCODER_URL: process.env.GEOCODER_URL,
-    REDIS_URL: process.env.REDIS_URL,
-    UNPAID_ORDERS_ALLOWED: process.env.UNPAID_ORDERS_ALLOWED,
+    BASE_URL: env.BASE_URL,
+    DATABASE_URL: env.DATABASE_URL,
+    DATA_DIR: env.DATA_DIR,
+    GEOCODER_URL: env.GEOCODER_URL,
+    REDIS_URL: env.REDIS_URL,
+    UNPAID_ORDERS_ALLOWED: env.UNPAID_ORDERS_ALLOWED,
     SANDBOX: '1',
   });
-  const sandbox = process.env.SANDBOX?.trim() || (config.databaseUrl ? '0' : '1');
+  const sandbox = env.SANDBOX?.trim() || (config.databaseUrl ? '0' : '1');
   const problems: string[] = [];
-  const stripe = process.env.STRIPE_SECRET_KEY?.trim() ? reader(process.env, problems).stripe(true) : null;
+  const stripe = env.STRIPE_SECRET_KEY?.trim() ? reader(env, problems).stripe(true) : null;
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, stripe, sandbox: sandbox === '1' };
 }

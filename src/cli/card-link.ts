@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { STRIPE_TIMEOUT_MS } from '../limits.ts';
 import type { StripeAccount } from '../vendors/stripe-account.ts';
 import { CommandError, type Context } from './context.ts';
-import { tell, Worded } from './output.ts';
+import { Worded } from './output.ts';
 import { type Act, known, requireId } from './parts.ts';
 
 /** `retailer card-link` */
@@ -28,7 +28,7 @@ export function addCardLink(retailer: Command, act: Act): void {
               cancelledUrl: `${baseUrl}/card/cancelled`,
             }),
           );
-          tell('Whoever opens this link sets the card of the store: send it to the store alone.');
+          context.output.tell('Whoever opens this link sets the card of the store: send it to the store alone.');
           return new Worded({ retailer_id: retailerId, card_link: link.url, expires_at: link.expiresAt }, link.url);
         } finally {
           stripe.close();

@@ -4,6 +4,7 @@ import { DB_CONNECTIONS_CLI } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
 import { readLiveService } from '../sandbox/service-file.ts';
 import { openStore, type Store } from '../store/store.ts';
+import type { Output } from './output.ts';
 
 /** What a command works with. */
 export type Context = {
@@ -14,6 +15,7 @@ export type Context = {
   readonly urls: Readonly<Record<string, string>>;
   /** Where the queues are; null for the same Postgres. */
   readonly redisUrl: string | null;
+  readonly output: Output;
 };
 
 /** A wrong argument, or something that does not exist: one line, exit code 1. */
@@ -24,7 +26,11 @@ export class CommandError extends Error {}
  *
  * @throws {CommandError} if there is neither
  */
-export async function withContext<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
+export async function withContext<T>(
+  config: Config,
+  output: Output,
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
   const live = readLiveService(config.dataDir);
   const url = config.databaseUrl ?? live?.databaseUrl;
   if (!url) {
@@ -38,7 +44,7 @@ export async function withContext<T>(config: Config, work: (context: Context) =>
   try {
     // An id of its own, so that every process heeds the notices of the command.
     const store = openStore({ sql, commits: sql, lists: sql, processId: `cli-${newId()}` });
-    return await work({ store, config, sandbox, urls: ran?.urls ?? {}, redisUrl });
+    return await work({ store, config, sandbox, urls: ran?.urls ?? {}, redisUrl, output });
   } finally {
     await sql.end({ timeout: 5 });
   }

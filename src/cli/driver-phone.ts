@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { hashSecret, newSecret } from '../domain/ids.ts';
 import { SIGN_IN_LINK_SECONDS, TRACKER_DISTANCE_METERS, TRACKER_INTERVAL_SECONDS } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
-import { tell, Worded } from './output.ts';
+import { type Output, Worded } from './output.ts';
 import { type Act, known, requireId } from './parts.ts';
 
 const NO_DRIVER = 'active driver';
@@ -21,10 +21,12 @@ export function addPhoneLinks(driver: Command, act: Act): void {
         const kept = await context.store.keepSignInCode(driverId, hashSecret(code), SIGN_IN_LINK_SECONDS);
         const { expiresAt } = known(kept, NO_DRIVER);
         const link = `${base}/driver#sign-in=${code}`;
-        tell('Whoever opens this link first is signed in as the driver: send it to them alone. The phone that is');
-        tell('signed in now is signed out at that moment. A link of before does not work any more.');
-        if (!base.startsWith('https:')) tell('Without https a phone gives no position: set BASE_URL.');
-        if (!json) await draw(link);
+        context.output.tell(
+          'Whoever opens this link first is signed in as the driver: send it to them alone. The phone that is',
+        );
+        context.output.tell('signed in now is signed out at that moment. A link of before does not work any more.');
+        if (!base.startsWith('https:')) context.output.tell('Without https a phone gives no position: set BASE_URL.');
+        if (!json) await draw(context.output, link);
         return new Worded({ driver_id: driverId, sign_in_link: link, expires_at: expiresAt }, link);
       }),
     );
@@ -43,9 +45,11 @@ export function addPhoneLinks(driver: Command, act: Act): void {
         const identifier = newSecret('tracker');
         known((await context.store.setDriverTracker(driverId, hashSecret(identifier))) || null, NO_DRIVER);
         const link = traccarLink(server, identifier);
-        tell('Open the link on a phone that has Traccar Client, or scan the QR with it; then switch it on.');
-        tell(`By hand: server URL ${server}, device identifier ${identifier}`);
-        if (!json) await draw(link);
+        context.output.tell(
+          'Open the link on a phone that has Traccar Client, or scan the QR with it; then switch it on.',
+        );
+        context.output.tell(`By hand: server URL ${server}, device identifier ${identifier}`);
+        if (!json) await draw(context.output, link);
         const shown = { driver_id: driverId, link, server_url: server, device_identifier: identifier };
         return new Worded(shown, link);
       }),
@@ -78,8 +82,8 @@ function addressOf({ config, urls }: Context): string {
 }
 
 /** Draws a text as a QR, light on dark, out of the way of the result. */
-async function draw(text: string): Promise<void> {
+async function draw(output: Output, text: string): Promise<void> {
   // Loading it takes as long as a small command.
   const { renderUnicodeCompact } = await import('uqr');
-  tell(renderUnicodeCompact(text, { border: 2 }));
+  output.tell(renderUnicodeCompact(text, { border: 2 }));
 }

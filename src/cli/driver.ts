@@ -101,9 +101,10 @@ export function addDriverCommands(program: Command, act: Act): void {
     .command('deactivate <driver_id>')
     .description('deactivate a driver for good; an order goes to the next driver, after its pickup it is ended first')
     .action(
-      act(async ({ store }, [id]) => {
-        const { released, carriedOrderIds } = known(await store.deactivateDriver(requireId(id)), 'driver');
-        await leaveJobs(store, released);
+      act(async (context, [id]) => {
+        const deactivated = await context.store.deactivateDriver(requireId(id));
+        const { released, carriedOrderIds } = known(deactivated, 'driver');
+        await leaveJobs(context, released);
         return {
           driver_id: id,
           active: false,

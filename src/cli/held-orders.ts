@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { FIRST_ID } from '../domain/ids.ts';
 import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, OPERATOR_BATCH } from '../limits.ts';
-import type { Store } from '../store/store.ts';
-import { CommandError } from './context.ts';
+import { CommandError, type Context } from './context.ts';
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, known, requireId } from './parts.ts';
 
@@ -12,10 +11,10 @@ export function addHeldOrders(retailer: Command, act: Act): void {
     .command('charge-failed <retailer_id>')
     .description('try all failed charges of a store again that it still owes, on the card that it has now')
     .action(
-      act(async ({ store }, [id]) => {
+      act(async (context, [id]) => {
         const retailerId = requireId(id);
-        known(await store.countWaitingOf(retailerId), 'store');
-        return { retailer_id: retailerId, charges_retried: await retryAll(store, retailerId) };
+        known(await context.store.countWaitingOf(retailerId), 'store');
+        return { retailer_id: retailerId, charges_retried: await retryAll(context, retailerId) };
       }),
     );
   retailer
@@ -23,25 +22,25 @@ export function addHeldOrders(retailer: Command, act: Act): void {
     .description('cancel all orders of a store that wait for a driver')
     .option('--yes', 'needed; without it the command says how many there are')
     .action(
-      act(async ({ store }, [id], { yes }: { yes?: boolean }) => {
+      act(async (context, [id], { yes }: { yes?: boolean }) => {
         const retailerId = requireId(id);
-        const { name, waiting } = known(await store.countWaitingOf(retailerId), 'store');
+        const { name, waiting } = known(await context.store.countWaitingOf(retailerId), 'store');
         if (waiting > 0 && !yes) {
           throw new CommandError(`${waiting} orders of “${name}” wait. Add --yes to cancel them all.`);
         }
-        return { retailer_id: retailerId, orders_cancelled: await cancelAll(store, retailerId) };
+        return { retailer_id: retailerId, orders_cancelled: await cancelAll(context, retailerId) };
       }),
     );
 }
 
 /** Goes on from the last order, so that one whose charge fails again meanwhile is not tried a second time. */
-async function retryAll(store: Store, retailerId: string): Promise<number> {
+async function retryAll(context: Context, retailerId: string): Promise<number> {
   for (let count = 0, after: string = FIRST_ID; ; ) {
     const which = { retailerId, after, limit: OPERATOR_BATCH };
-    const retried = await store.retryCharges(which, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
+    const retried = await context.store.retryCharges(which, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
     count += retried.length;
     if (retried.length === 0) return count;
-    await leaveJobs(store, retried);
+    await leaveJobs(context, retried);
     after = retried
       .map(({ id }) => id)
       .toSorted()
@@ -49,11 +48,11 @@ async function retryAll(store: Store, retailerId: string): Promise<number> {
   }
 }
 
-async function cancelAll(store: Store, retailerId: string): Promise<number> {
+async function cancelAll(context: Context, retailerId: string): Promise<number> {
   for (let count = 0; ; ) {
-    const cancelled = await store.cancelWaiting(retailerId);
+    const cancelled = await context.store.cancelWaiting(retailerId);
     count += cancelled.length;
     if (cancelled.length === 0) return count;
-    await leaveJobs(store, cancelled);
+    await leaveJobs(context, cancelled);
   }
 }

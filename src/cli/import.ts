@@ -6,7 +6,7 @@ import { CommandError, type Context } from './context.ts';
 import { type ImportedStore, type ImportLine, readImportFile } from './import-file.ts';
 import { newKey } from './keys.ts';
 import { type CardOptions, cardFor, locateStore, withCard } from './new-store.ts';
-import { escapeLines } from './output.ts';
+import type { Output } from './output.ts';
 import { type Act, known, requireId } from './parts.ts';
 
 type ImportOptions = CardOptions & { organization?: string; dryRun?: boolean; json?: boolean };
@@ -37,7 +37,7 @@ export function addImport(retailer: Command, act: Act): void {
     .action(
       act(async (context, [file = ''], options: ImportOptions) => {
         const lines = readImportFile(file);
-        const print = openReport(options.json === true);
+        const print = openReport(context.output, options.json === true);
         let failed = 0;
         try {
           const take = await createImport(context, options);
@@ -128,9 +128,8 @@ async function locate(context: Context, { address, point }: ImportedStore) {
 }
 
 /** Prints reports as CSV, or as one list in JSON. */
-function openReport(isJson: boolean): { row(report: Report): void; end(): void } {
+function openReport({ put }: Output, isJson: boolean): { row(report: Report): void; end(): void } {
   let rows = 0;
-  const put = (text: string): void => void process.stdout.write(escapeLines(text));
   // A spreadsheet must not take a chain's own number for a formula.
   const csv = (values: readonly unknown[]) => stringify([[...values]], { escape_formulas: true });
   if (!isJson) put(csv(COLUMNS));

@@ -7,7 +7,6 @@ import type { NewRetailer } from '../store/retailers.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { CommandError, type Context } from './context.ts';
-import { tell } from './output.ts';
 
 export type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
 export type PlaceOptions = { lat?: string; lng?: string };
@@ -33,7 +32,9 @@ export async function newRetailer(
   const card = cardFor(context, options);
   const { point, source } = await locateStore(context, address, options);
   if (source === 'zip_centroid') {
-    tell('The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.');
+    context.output.tell(
+      'The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.',
+    );
   }
   return {
     id: newId(),

@@ -9,7 +9,6 @@ import {
 } from '../limits.ts';
 import { CommandError } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
-import { tell } from './output.ts';
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, integer, known, requireId } from './parts.ts';
 import { tellDriver } from './pushes.ts';
@@ -66,7 +65,7 @@ export function addOrderCommands(program: Command, act: Act): void {
         }
         const cancelled = await store.cancelOrder(requireId(id), 'operator', reason as CancelReason);
         if (!cancelled) throw new CommandError('There is no such order before its pickup.');
-        await leaveJobs(store, [cancelled]);
+        await leaveJobs(context, [cancelled]);
         await tellDriver(context, cancelled);
         return { order_id: id, status: cancelled.status };
       }),
@@ -79,7 +78,7 @@ export function addOrderCommands(program: Command, act: Act): void {
         const { store } = context;
         const givenUp = await store.giveUpForDriver(requireId(id));
         const returned = await store.returnForDriver(requireId(id));
-        await leaveJobs(store, [givenUp, returned]);
+        await leaveJobs(context, [givenUp, returned]);
         if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
         await tellDriver(context, returned);
         return { order_id: id, status: returned.status };
@@ -94,11 +93,12 @@ function addCharge(order: Command, act: Act): void {
     .command('charge <order_id>')
     .description('try a failed charge again, on the card that its store has now')
     .action(
-      act(async ({ store }, [id]) => {
+      act(async (context, [id]) => {
         const orderId = requireId(id);
-        const [retried] = await store.retryCharges({ orderId }, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
+        const which = { orderId };
+        const [retried] = await context.store.retryCharges(which, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
         if (!retried) throw new CommandError('There is no such order whose charge failed and is still owed.');
-        await leaveJobs(store, [retried]);
+        await leaveJobs(context, [retried]);
         return { order_id: orderId, payment_status: 'processing' };
       }),
     );
@@ -127,7 +127,7 @@ export function addTierCommands(program: Command, act: Act): void {
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
   set.option('--dispatch-mode <mode>', 'planned, or nearest: waiting orders go to whoever is free first');
   set.action(
-    act(async ({ store }, [id = ''], options: Record<string, string>) => {
+    act(async ({ store, output }, [id = ''], options: Record<string, string>) => {
       const tiers = await store.loadTiers();
       const before = tiers.get(id);
       if (!before) throw new CommandError(`The tier is one of ${[...tiers.keys()].join(', ')}.`);
@@ -146,7 +146,7 @@ export function addTierCommands(program: Command, act: Act): void {
       }
       await store.setTier(id, changes);
       if (after.payoutCents > after.feeCents) {
-        tell(
+        output.tell(
           `Each order of this tier now costs you money: its payout of ${after.payoutCents} cents is above its ` +
             `fee of ${after.feeCents} cents.`,
         );

@@ -19,23 +19,33 @@ export class Worded {
   }
 }
 
-/** Prints a command's result as JSON or as aligned text. */
-export function print(value: unknown, json: boolean): void {
-  process.stdout.write(`${render(value, json)}\n`);
-}
+/** Where a command prints: its process's own streams, or what a caller within a process reads. */
+export type Streams = { readonly stdout: Sink; readonly stderr: Sink };
+type Sink = { write(text: string): unknown };
 
-/** Adds something to the result. */
-export function write(lines: string): void {
-  process.stdout.write(`${escapeLines(lines)}\n`);
-}
+/** What a command says. */
+export type Output = {
+  /** Prints a command's result as JSON or as aligned text. */
+  print(value: unknown, json: boolean): void;
+  /** Adds lines to the result. */
+  write(lines: string): void;
+  /** Adds a text to the result, without the end of a line. */
+  put(text: string): void;
+  /** Says something on standard error, where it stays out of the way of the result. */
+  tell(lines: string): void;
+};
 
-/** Says something on standard error, where it stays out of the way of the result. */
-export function tell(lines: string): void {
-  process.stderr.write(`${escapeLines(lines)}\n`);
+export function openOutput({ stdout, stderr }: Streams): Output {
+  return {
+    print: (value, json) => void stdout.write(`${render(value, json)}\n`),
+    write: (lines) => void stdout.write(`${escapeLines(lines)}\n`),
+    put: (text) => void stdout.write(escapeLines(text)),
+    tell: (lines) => void stderr.write(`${escapeLines(lines)}\n`),
+  };
 }
 
 /**
- * What {@link print} prints. Names, addresses and notes came from outside: a control or a mark of direction in
+ * What a command prints. Names, addresses and notes came from outside: a control or a mark of direction in
  * them could forge a line or give the terminal a command, so each is shown by its number.
  */
 export function render(value: unknown, json: boolean): string {

@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'yaml';
+
+export const COMPOSE = join(import.meta.dirname, '../../docker-compose.yml');
+export const PASSWORDS = { POSTGRES_PASSWORD: 'longandrandom', REDIS_PASSWORD: 'alsolong' };
 
 export type ComposeService = {
   readonly environment: Readonly<Record<string, string>>;
@@ -19,6 +23,16 @@ export function readCompose(
 ): Readonly<Record<string, ComposeService>> {
   const document: unknown = parse(readFileSync(file, 'utf8'), { merge: true });
   return (interpolate(document, variables) as { services: Record<string, ComposeService> }).services;
+}
+
+/** The service's own two, by default as with the passwords alone. */
+export function services(variables: Record<string, string> = PASSWORDS): {
+  api: ComposeService;
+  worker: ComposeService;
+} {
+  const { api, worker } = readCompose(COMPOSE, variables);
+  if (!api || !worker) throw new Error('a service is missing');
+  return { api, worker };
 }
 
 /** Values are interpolated and keys are not. Forms other than `${NAME:-default}` and `${NAME:?why}` are refused. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boxAround, chordToBox } from '../../src/geo/box.ts';
 import { chordOfMeters, chordSquared, type Point, writeVector } from '../../src/geo/point.ts';
+import { runs } from '../harness/counts.ts';
 import { expectSame } from '../harness/same.ts';
 import { anywhere, displaced } from './places.ts';
 
@@ -33,7 +34,7 @@ describe('the box around a circle', () => {
         fc.pre(chordBetween(centre, place) <= chord);
         expectSame(bound(place, boxAround(centre.lat, centre.lng, chord)), 0);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(1_000, 5_000) },
     );
     const near = fc.double({ min: -3000, max: 3000, noNaN: true });
     fc.assert(
@@ -42,7 +43,7 @@ describe('the box around a circle', () => {
         const chord = chordBetween(centre, place);
         expectSame(bound(place, boxAround(centre.lat, centre.lng, chord)), 0);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(1_000, 5_000) },
     );
   });
 });
@@ -63,7 +64,7 @@ describe('the distance to a box', () => {
         const lng = Math.min(box.maxX, box.minX + x * (box.maxX - box.minX));
         expect(bound(from, box)).toBeLessThanOrEqual(chordBetween(from, { lat, lng }) + ROUNDING);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(2_000, 20_000) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('the distance to a box', () => {
         const place = { lat: 0, lng: lng > 180 ? lng - 360 : lng };
         expect(bound(from, box)).toBeLessThanOrEqual(chordBetween(from, place) + ROUNDING);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(1_000, 5_000) },
     );
     expect(bound({ lat: 0, lng: -179 }, { minX: 175, maxX: 182, minY: -1, maxY: 1 })).toBe(0);
   });

@@ -1,20 +1,23 @@
 import { statSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { startsServers } from './starts-servers.ts';
+import { PROJECTS, type Project } from './projects.ts';
 
-/** From what takes longest: stacks under load, then services, clusters and browsers. */
-const LONG = [/\/test\/(bench|docker|faults)\//, /\/test\/(sandbox|scripts|service|web)\//];
+/** From what takes longest: browsers and stacks under load, then services, clusters and processes. */
+const LONG = [/\/test\/(bench|docker|faults|web)\//, /\/test\/(model|sandbox|scripts|service)\//];
 
-/** Begins with the files that take longest, on each machine in the same order, so that none is left to the end. */
+/**
+ * Begins with the files that take longest, on each machine in the same order, so that none is left to the end. Those
+ * of a project come one after the other, as a process is shared by files that follow each other.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const ranked = files.map((file) => ({ file, rank: rankOf(file.moduleId), bytes: statSync(file.moduleId).size }));
+    const ranked = files.map((file) => ({ file, rank: rankOf(file), bytes: statSync(file.moduleId).size }));
     return ranked.sort((a, b) => a.rank - b.rank || b.bytes - a.bytes).map(({ file }) => file);
   }
 }
 
-function rankOf(path: string): number {
-  if (!startsServers(path)) return LONG.length + 1;
-  const rank = LONG.findIndex((folders) => folders.test(path));
-  return rank === -1 ? LONG.length : rank;
+function rankOf({ moduleId, project }: TestSpecification): number {
+  const rank = LONG.findIndex((folders) => folders.test(moduleId));
+  const place = PROJECTS.indexOf(project.name as Project);
+  return place * (LONG.length + 1) + (rank === -1 ? LONG.length : rank);
 }

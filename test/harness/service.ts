@@ -21,6 +21,9 @@ export type Running = {
 
 export type Environment = Record<string, string>;
 
+/** A sandbox on a free port, without simulated drivers and waits. */
+export const SANDBOX_ENV: Environment = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', SMS_DELAY_SECONDS: '0' };
+
 /** Makes a folder for a service's data, which the disposer removes. */
 export function newDataDir(): { readonly dataDir: string; remove(): void } {
   const dataDir = mkdtempSync(join(tmpdir(), 'sameday-data-'));
@@ -40,10 +43,7 @@ export function startBuiltService(env: Environment, root: string = ROOT): Promis
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
-      SANDBOX: '1',
-      PORT: '0',
-      SIMULATED_DRIVERS: '0',
-      SMS_DELAY_SECONDS: '0',
+      ...SANDBOX_ENV,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -95,8 +95,8 @@ function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<numbe
   });
 }
 
-/** Runs a command of the built command line with `--json`; rejects with its output if it fails. */
-export function runCli<Result = Record<string, string>>(env: Environment, ...args: string[]): Promise<Result> {
+/** Runs a command of the built command line with `--json`, in a process; rejects with its output if it fails. */
+export function runBuiltCli<Result = Record<string, string>>(env: Environment, ...args: string[]): Promise<Result> {
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { STATE_CODES } from '../../src/domain/address.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../src/http/json.ts';
 import { readRetailerId, validatePlaceOrder } from '../../src/http/place-order-input.ts';
+import { runs } from '../harness/counts.ts';
 
 type Plain = Record<string, unknown>;
 
@@ -393,7 +394,7 @@ describe('any input at all', () => {
         if ('fields' in result) expect(result.fields.length).toBeGreaterThan(0);
         else expect(isJsonObject(result.ok)).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(300, 1_000) },
     );
   });
 
@@ -406,7 +407,7 @@ describe('any input at all', () => {
         if ('fields' in result) expect(good).toBe(false);
         else expect([good, result.ok.customer.name]).toEqual([true, name.trim()]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(300, 1_000) },
     );
   });
 });

@@ -7,8 +7,19 @@ import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import type { RequestHead, Route } from '../../src/transport/route.ts';
 import { orderOf } from '../matcher/carrying.ts';
-import { carrying, database, dispatch, matcher, readEverything, retailerId, store } from './dispatch-world.ts';
+import {
+  carrying,
+  database,
+  dispatch,
+  matcher,
+  readEverything,
+  retailerId,
+  store,
+  useDispatchWorld,
+} from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
+
+useDispatchWorld();
 
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const NO_STAMP = { actionId: null, capturedAt: null };

@@ -13,11 +13,6 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { addDriverOnDuty, addOrder, addRetailer } from './orders.ts';
 
-/*
- * A process's dispatch on real tables. A test file that imports this gets its own database, and each of its
- * tests a new process.
- */
-
 const logger = createLogger('silent');
 
 export let database: FreshDatabase;
@@ -29,24 +24,30 @@ let closers: Closers;
 /** Lead of the process's clock over the machine's. */
 let clockLeadMs = 0;
 
-beforeAll(async () => {
-  database = await freshDatabase({ max: 10 });
-  store = storeOf(database.sql);
-  retailerId = await addRetailer(database.sql);
-});
-afterAll(() => database?.drop());
+/**
+ * A process's dispatch on real tables: the test file that calls this gets its own database, and each of its tests a
+ * new process.
+ */
+export function useDispatchWorld(): void {
+  beforeAll(async () => {
+    database = await freshDatabase({ max: 10 });
+    store = storeOf(database.sql);
+    retailerId = await addRetailer(database.sql);
+  });
+  afterAll(() => database?.drop());
 
-beforeEach(async () => {
-  // No driver of an earlier test is on duty.
-  await database.sql`update drivers set on_duty = false`;
-  await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
-  // As if this process had been listening for longer than a silence lasts.
-  clockLeadMs = -2 * DRIVER_SILENT_MS;
-  closers = new Closers(logger);
-  ({ dispatch, matcher } = await startDispatch(store));
-  clockLeadMs = 0;
-});
-afterEach(() => closers.closeAll());
+  beforeEach(async () => {
+    // No driver of an earlier test is on duty.
+    await database.sql`update drivers set on_duty = false`;
+    await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
+    // As if this process had been listening for longer than a silence lasts.
+    clockLeadMs = -2 * DRIVER_SILENT_MS;
+    closers = new Closers(logger);
+    ({ dispatch, matcher } = await startDispatch(store));
+    clockLeadMs = 0;
+  });
+  afterEach(() => closers.closeAll());
+}
 
 /**
  * The dispatch of one more process, until the end of the test.

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import {
   addFreeDriver,
   addStore,
@@ -16,12 +18,12 @@ import {
 } from '../service/clients.ts';
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 const folder = newDataDir();
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
 });
 afterAll(async () => {
   await service.stop();

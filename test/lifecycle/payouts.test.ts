@@ -4,8 +4,10 @@ import { newId } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { ZIP_ACCURACY_METERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
-import { database, dispatch, readEverything, retailerId, store } from './dispatch-world.ts';
+import { database, dispatch, readEverything, retailerId, store, useDispatchWorld } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, STORE_POINT } from './orders.ts';
+
+useDispatchWorld();
 
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const DOOR = displaced(STORE_POINT, 6_000, 0);

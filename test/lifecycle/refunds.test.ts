@@ -7,6 +7,7 @@ import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { JobData } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { runs } from '../harness/counts.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { type Answer, Bank, type Pause } from './bank.ts';
@@ -195,7 +196,7 @@ describe('an order that ends before its pickup', () => {
   it('has no charge in the end, whatever happens in whatever order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), plan, (scheduler, planned) => interleave(scheduler, planned)),
-      { numRuns: Number(process.env.RUNS ?? 500), seed: Number(process.env.SEED ?? 20_252) },
+      { numRuns: Number(process.env.RUNS ?? runs(100, 500)), seed: Number(process.env.SEED ?? 20_252) },
     );
   });
 });

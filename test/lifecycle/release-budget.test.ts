@@ -4,8 +4,10 @@ import { MAX_DRIVER_CAPACITY } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from '../store/transaction.ts';
-import { database, retailerId, startDispatch, store } from './dispatch-world.ts';
+import { database, retailerId, startDispatch, store, useDispatchWorld } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder } from './orders.ts';
+
+useDispatchWorld();
 
 const HOUR = 3_600;
 const NO_STAMP = { actionId: null, capturedAt: null };

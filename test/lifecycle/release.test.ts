@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { orderOf } from '../matcher/carrying.ts';
-import { carrying, database, dispatch, matcher, readEverything, retailerId, store } from './dispatch-world.ts';
+import {
+  carrying,
+  database,
+  dispatch,
+  matcher,
+  readEverything,
+  retailerId,
+  store,
+  useDispatchWorld,
+} from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, everythingOf, STORE_POINT } from './orders.ts';
+
+useDispatchWorld();
 
 const NO_STAMP = { actionId: null, capturedAt: null };
 /** By the table, since memory is marked before the write. */

@@ -3,6 +3,7 @@ import fc, { type Scheduler } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TierId } from '../../src/domain/tier.ts';
 import { displaced } from '../geo/places.ts';
+import { runs } from '../harness/counts.ts';
 import { orderOf } from '../matcher/carrying.ts';
 import { type PlannedOutcome, type Process, startProcess } from './city.ts';
 import { addDriver, addOrder, FAR, STORE, Tables, turnsOf } from './tables.ts';
@@ -189,7 +190,7 @@ describe.each([
           }
         },
       ),
-      { numRuns: Number(process.env.RUNS ?? 400), seed: Number(process.env.SEED ?? 20_251) },
+      { numRuns: Number(process.env.RUNS ?? runs(100, 400)), seed: Number(process.env.SEED ?? 20_251) },
     );
   });
 });

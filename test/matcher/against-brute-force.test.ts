@@ -5,6 +5,7 @@ import type { Tiers } from '../../src/domain/tier.ts';
 import { MAX_TIERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { anywhere } from '../geo/places.ts';
+import { runs } from '../harness/counts.ts';
 import { expectSame } from '../harness/same.ts';
 import { BruteForce, type MatcherFace, TIERS, tiersOf } from './brute-force.ts';
 import { World, type WorldShape } from './world.ts';
@@ -70,7 +71,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
       fc.property(seed, centres(12), fc.constantFrom(0, 1000, 1e6, 1e7), (seed, centres, spreadMeters) => {
         sameAnswers({ seed, centres, spreadMeters, drivers: 40, orders: 30 }, 400, 'empty');
       }),
-      { numRuns: 200 },
+      { numRuns: runs(40, 200) },
     );
   });
 
@@ -79,7 +80,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
       fc.property(seed, centres(3), fc.constantFrom(5, 300, 5000, 40_000), (seed, centres, spreadMeters) => {
         sameAnswers({ seed, centres, spreadMeters, drivers: 700, orders: 400 }, 1500, 'one_by_one');
       }),
-      { numRuns: 12 },
+      { numRuns: runs(3, 12) },
     );
   });
 
@@ -88,7 +89,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
       fc.property(seed, centres(3), fc.constantFrom(5, 300, 5000, 40_000), (seed, centres, spreadMeters) => {
         sameAnswers({ seed, centres, spreadMeters, drivers: 700, orders: 400 }, 1500, 'at_once');
       }),
-      { numRuns: 12 },
+      { numRuns: runs(3, 12) },
     );
   });
 
@@ -99,7 +100,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
         const shape = { seed, centres, spreadMeters, drivers: 250, orders: 150, tiers: tiersOf(count) };
         sameAnswers(shape, 1000, 'at_once');
       }),
-      { numRuns: 12 },
+      { numRuns: runs(3, 12) },
     );
   });
 
@@ -110,7 +111,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
         const shape = { seed, centres, spreadMeters, drivers: 250, orders: 150, tiers, tiersChange: true };
         sameAnswers(shape, 1000, 'one_by_one');
       }),
-      { numRuns: 10 },
+      { numRuns: runs(3, 10) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('the matcher agrees with a brute-force model in everything it answers',
       fc.property(seed, anywhere, (seed, centre) => {
         sameAnswers({ seed, centres: [centre], spreadMeters: 0, drivers: 400, orders: 200 }, 600, 'at_once');
       }),
-      { numRuns: 8 },
+      { numRuns: runs(3, 8) },
     );
   });
 });

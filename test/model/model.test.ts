@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runs } from '../harness/counts.ts';
 import { makeCommands } from './commands.ts';
 import { type ModelDatabase, openModelDatabase } from './database.ts';
 import { Day } from './day.ts';
 import { runSeed, type Trace, traceOf, traceText } from './run.ts';
 
-/** So many days are a part of `npm test`. */
-const SEEDS = 8;
+/** Without MODEL_SECONDS. */
+const SEEDS = runs(3, 120);
 const SAME_SEED = 8;
 const SAME_COMMANDS = 25;
 const { MODEL_SECONDS, MODEL_SEED = '1', MODEL_IGNORE = '', MODEL_MOST = '1', MODEL_SHRINK = '120' } = process.env;

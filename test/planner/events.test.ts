@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Planner } from '../../src/planner/planner.ts';
 import type { OpenOrder, PlannedDriver, Rules, ToldStop } from '../../src/planner/types.ts';
+import { runs } from '../harness/counts.ts';
 import { seeded } from '../harness/world.ts';
 import { at, drive, driver, latest, MINUTE_MS, order, RULES } from './brute-force.ts';
 
@@ -211,7 +212,7 @@ it.each([true, false])(
         }
         world.finish();
       }),
-      { numRuns: 30 },
+      { numRuns: runs(10, 30) },
     );
   },
 );

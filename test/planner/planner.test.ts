@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Planner } from '../../src/planner/planner.ts';
 import type { Rules, Tell } from '../../src/planner/types.ts';
+import { runs } from '../harness/counts.ts';
 import { type DayDriver, type DayOrder, PlannedDay } from '../harness/planned-day.ts';
 import { seeded } from '../harness/world.ts';
 import { at, driver, MINUTE_MS, order, RULES } from './brute-force.ts';
@@ -57,8 +58,16 @@ function randomDay(seed: number, rules: Partial<Rules>, count = 120) {
 }
 
 describe.each([{ extendsTold: true }, { extendsTold: false }])('over random days with %o', (rules) => {
-  it.each([1, 2, 3, 4, 5])('nobody exceeds room or shift, and every order is delivered once, seed %i', (seed) => {
-    const { day, orders, drivers } = randomDay(seed, rules);
+  const days = new Map<number, ReturnType<typeof randomDay>>();
+  const dayOf = (seed: number) => {
+    const day = days.get(seed) ?? randomDay(seed, rules);
+    days.set(seed, day);
+    return day;
+  };
+  const seeds = Array.from({ length: runs(1, 5) }, (_, i) => i + 1);
+
+  it.each(seeds)('nobody exceeds room or shift, and every order is delivered once, seed %i', (seed) => {
+    const { day, orders, drivers } = dayOf(seed);
     const loads = new Map<string, number>();
     const pickedUp = new Map<string, { by: string; atMs: number }>();
     const delivered = new Set<string>();
@@ -86,7 +95,7 @@ describe.each([{ extendsTold: true }, { extendsTold: false }])('over random days
   });
 
   it('who was told of an order keeps it, and tells only add', () => {
-    const { tells } = randomDay(6, rules);
+    const { tells } = dayOf(1);
     const holders = new Map<string, string>();
     for (const { driverId, orders } of tells) {
       for (const { id } of orders) {
@@ -98,7 +107,7 @@ describe.each([{ extendsTold: true }, { extendsTold: false }])('over random days
   });
 
   it('the same day has the same plan', () => {
-    expect(randomDay(7, rules).tells).toEqual(randomDay(7, rules).tells);
+    expect(randomDay(1, rules).tells).toEqual(dayOf(1).tells);
   });
 });
 

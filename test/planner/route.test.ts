@@ -7,6 +7,7 @@ import { Route } from '../../src/planner/route.ts';
 import { type Stop, Task } from '../../src/planner/task.ts';
 import type { OpenOrder, PlannedDriver } from '../../src/planner/types.ts';
 import { Walk } from '../../src/planner/walk.ts';
+import { runs } from '../harness/counts.ts';
 import { at, costOf, drive, driver, MINUTE_MS, order, RULES, sequences, type Visit } from './brute-force.ts';
 
 fc.configureGlobal({ seed: 20_264 });
@@ -80,7 +81,7 @@ describe('a route of up to four parcels agrees with brute force', () => {
         if (expected === null) expect(route.cost).toBe(Number.POSITIVE_INFINITY);
         else expect(route.cost).toBeCloseTo(expected, 4);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150, 500) },
     );
   });
 
@@ -98,7 +99,7 @@ describe('a route of up to four parcels agrees with brute force', () => {
         if (expected === null) expect(best).toBeNull();
         else expect(costOf(RULES, who, visitsOf(best as Stop[]), nowMs)).toBeCloseTo(expected, 4);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     );
   });
 
@@ -121,7 +122,7 @@ describe('a route of up to four parcels agrees with brute force', () => {
         const stops = withInserted(found, new Task(fresh, RULES));
         expect(costOf(RULES, who, visitsOf(stops), nowMs)).toBeCloseTo(expected, 4);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150, 500) },
     );
   });
 });
@@ -160,6 +161,6 @@ it('gives who was told of parcels further ones only where no promise is broken t
         expect(now.get(id)).toBeLessThanOrEqual(Math.max(dueMs, without.get(id) as number));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100, 300) },
   );
 });

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, ask, place, type Store, show, untilOrder } from './clients.ts';
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let store: Store;
 const data = newDataDir();
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
 });
 beforeEach(async () => {
   // In a town without the drivers of other tests.

@@ -1,21 +1,19 @@
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import { runCli, runCommand } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { STEP_MS } from '../harness/patience.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addStore, ask, place } from './clients.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SOON = { interval: 20 };
 type Report = Record<string, string>;
 type Listed = { orders: { id: string; retailer_id: string }[] };
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let env: Record<string, string>;
 const data = newDataDir();
 const sameday = <Result = Record<string, string>>(...args: string[]) => runCli<Result>(env, ...args);
@@ -23,7 +21,7 @@ const sameday = <Result = Record<string, string>>(...args: string[]) => runCli<R
 beforeAll(async () => {
   database = await freshDatabase();
   env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
-  service = await startBuiltService(env);
+  service = await startServiceHere(env);
 });
 afterAll(async () => {
   await service?.stop();
@@ -110,14 +108,7 @@ test('a key of another mode is told so', async () => {
 });
 
 /** Runs an import and takes what it prints, whatever its exit code. */
-function imported(file: string, ...options: string[]): Promise<{ code: number; stdout: string }> {
-  return new Promise((resolve) => {
-    const args = [`${ROOT}dist/cli.js`, 'retailer', 'import', file, ...options];
-    execFile(process.execPath, args, { env: { PATH: process.env.PATH, ...env }, timeout: STEP_MS }, (error, stdout) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout }),
-    );
-  });
-}
+const imported = (file: string, ...options: string[]) => runCommand(env, 'retailer', 'import', file, ...options);
 
 test('an import makes each good line a store with a key that works, reports each bad one, and repeats nothing', async () => {
   const { id, key } = await chain();

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir, orderBody } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { storeOf } from '../harness/store.ts';
 import { type Answer, addStore, ask, type Body, orderOf, place, type Store, show } from './clients.ts';
 
@@ -11,13 +12,13 @@ const UTC_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const SUPPORT = 'keys@sameday.test';
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let store: Store;
 const data = newDataDir();
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({
+  service = await startServiceHere({
     DATABASE_URL: database.url,
     DATA_DIR: data.dataDir,
     SUPPORT_EMAIL: SUPPORT,

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { makePng } from '../harness/bombs.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { dropoffNear } from '../harness/towns.ts';
 import {
   addDriver,
@@ -33,14 +34,14 @@ const TRACKING_URL = 'https://track.sameday.test';
 const SOON = { interval: 20 };
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let photo: Buffer;
 const data = newDataDir();
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir, TRACKING_URL });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir, TRACKING_URL });
   photo = await picture().jpeg().toBuffer();
 });
 

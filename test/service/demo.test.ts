@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEMO_STORE } from '../../src/sandbox/demo.ts';
 import { startSimulatedDrivers } from '../../src/sandbox/simulated-drivers.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
 import { addDriver, ask, driverOf } from './clients.ts';
 

@@ -2,17 +2,18 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, launchBrowser } from '../harness/chromium.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addStore, ask, place } from './clients.ts';
 
 describe.skipIf(!findChromium())('/docs of the built service in Chromium', () => {
   let database: FreshDatabase;
-  let service: Running;
+  let service: ServiceHere;
   const folder = newDataDir();
 
   beforeAll(async () => {
     database = await freshDatabase();
-    service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
+    service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
   });
   afterAll(async () => {
     await service.stop();

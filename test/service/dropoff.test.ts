@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Point } from '../../src/geo/point.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, ask, northOf, place, type Store, show, untilOrder } from './clients.ts';
 
 /** A geocoder that knows one street, some 3 km north of the store, and is away until it is told otherwise. */
@@ -32,13 +34,13 @@ async function startGeocoder(): Promise<{
 const data = newDataDir();
 let database: FreshDatabase;
 let geocoder: Awaited<ReturnType<typeof startGeocoder>>;
-let service: Running;
+let service: ServiceHere;
 let store: Store;
 let photo: Uint8Array;
 beforeAll(async () => {
   database = await freshDatabase();
   geocoder = await startGeocoder();
-  service = await startBuiltService({
+  service = await startServiceHere({
     DATABASE_URL: database.url,
     DATA_DIR: data.dataDir,
     GEOCODER_URL: geocoder.url,

@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newSecret } from '../../src/domain/ids.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { type Answer, addDriver, addStore, ask, openPhone, openSocket, place } from './clients.ts';
 
 const GUESSES = 500;
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 const data = newDataDir();
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
 });
 
 afterAll(async () => {

@@ -1,20 +1,22 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, ask, chargesOf, place, type Store, show, untilOrder } from './clients.ts';
 
 const SOON = { interval: 20 };
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let env: Record<string, string>;
 const data = newDataDir();
 
 beforeAll(async () => {
   database = await freshDatabase();
   env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', SIMULATED_DRIVERS: '0' };
-  service = await startBuiltService(env);
+  service = await startServiceHere(env);
 });
 afterAll(async () => {
   await service?.stop();

@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Lease } from '../../src/domain/plan.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { storeOf } from '../harness/store.ts';
 import { addDriver, addFreeDriver, addStore, newPlace, northOf, openPhone, place, untilOrder } from './clients.ts';
 
 /** What a driver who is asked to wait is told by the built service; another process asks. */
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let lease: Lease;
 const data = newDataDir();
 const patience = { interval: 20 };
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
   // Of a region that the service does not plan.
   lease = (await storeOf(database.sql, 'planner').takeLease('elsewhere', 600_000)) as Lease;
 });

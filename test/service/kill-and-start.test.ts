@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, orderBody, type Running, runBuiltCli, startBuiltService } from '../harness/service.ts';
 import { ask } from './clients.ts';
 
 const folder = newDataDir();
@@ -112,6 +112,6 @@ test('a stop answers every request that was accepted', async () => {
   expect(created.length).toBeGreaterThan(0);
   service = await startBuiltService(env);
   for (const { id } of created) expect(await statusOf(id ?? '')).not.toBe('');
-  const stats = await runCli<{ mode: string }>({ DATA_DIR: folder.dataDir }, 'stats');
+  const stats = await runBuiltCli<{ mode: string }>({ DATA_DIR: folder.dataDir }, 'stats');
   expect(stats.mode).toBe('sandbox');
 });

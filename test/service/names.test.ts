@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEMO_STORE } from '../../src/sandbox/demo.ts';
-import { newDataDir, orderBody, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { runCli } from '../harness/command-line.ts';
+import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
 import { type Answer, ask, type DriverState, driverOf, openPhone, openSocket } from './clients.ts';
 
 /** A first name all below U+0100 is what a transport that writes Latin-1 breaks; the others it leaves alone. */

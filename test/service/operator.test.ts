@@ -6,9 +6,10 @@ import { hashSecret, newId } from '../../src/domain/ids.ts';
 import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { runCli, runCommand, type Said } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { STEP_MS } from '../harness/patience.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import {
   ask,
   driverOf,
@@ -65,15 +66,16 @@ afterAll(async () => {
 type Printed = Record<string, string>;
 const sameday = <Result = Printed>(...args: string[]) => runCli<Result>(env, ...args);
 
-type Said = { readonly code: number; readonly stdout: string; readonly stderr: string };
-
 /** Runs a command as a person would, without `--json`, and takes whatever it says. */
-function said(args: readonly string[], environment: Record<string, string> = env): Promise<Said> {
+const said = (args: readonly string[], environment = env): Promise<Said> => runCommand(environment, ...args);
+
+/** The same of the built command line, in a process. */
+function saidByProcess(args: readonly string[]): Promise<Said> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       [`${ROOT}dist/cli.js`, ...args],
-      { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: STEP_MS },
+      { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: STEP_MS },
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
   });
@@ -627,6 +629,18 @@ describe('a command that cannot be done', () => {
     expect([code, stdout, stderr.split('\n')[0]]).toEqual([2, '', sentence]);
     expect(stderr).toContain('Usage: sameday');
     expect(stderr).not.toContain('Did you mean');
+  });
+
+  it('ends its process with the same code, and says the same', async () => {
+    for (const [code, args] of [
+      [0, ['tier', 'list']],
+      [1, ['order', 'show', id]],
+      [2, ['retailer', 'vanish']],
+    ] as const) {
+      const told = await saidByProcess(args);
+      expect(told.code).toBe(code);
+      expect(told).toEqual(await said(args));
+    }
   });
 
   it('changes nothing', async () => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { MAX_WEBHOOKS_SET, WEBHOOK_TESTS_PER_MINUTE } from '../../src/limits.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { type Answer, addFreeDriver, addStore, ask, type Body, place, type Store, untilOrder } from './clients.ts';
 

@@ -2,16 +2,17 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newTrackingToken } from '../../src/domain/ids.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, place } from './clients.ts';
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 const data = newDataDir();
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
 });
 afterAll(async () => {
   await service?.stop();

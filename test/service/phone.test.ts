@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId, newSecret } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { TRACKER_INTERVAL_SECONDS } from '../../src/limits.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { claimsOf, type PushVendor, startPushVendor } from '../harness/push-phone.ts';
-import { newDataDir, type Running, runCli, runCliAsText, startBuiltService } from '../harness/service.ts';
+import { newDataDir, type Running, runCliAsText, startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
 import {
   addDriver,

@@ -1,19 +1,21 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addDriver, addFreeDriver, addStore, ask, northOf, place, show, untilOrder } from './clients.ts';
 
 /** Drivers who carry several orders, on the built service. */
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let photo: Buffer;
 const data = newDataDir();
 
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
   photo = await sharp({ create: { width: 320, height: 240, channels: 3, background: '#8a5a2b' } })
     .jpeg()
     .toBuffer();

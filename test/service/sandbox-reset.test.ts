@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli, runCommand } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { STEP_MS } from '../harness/patience.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { addFreeDriver, addStore, ask, chargesOf, openPhone, openSocket, place, untilOrder } from './clients.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SOON = { interval: 20 };
 
 let database: FreshDatabase;
@@ -28,13 +25,10 @@ afterAll(async () => {
 });
 
 /** What a command says on standard error where it fails. */
-function refused(args: readonly string[], environment: Record<string, string>): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: STEP_MS };
-    execFile(process.execPath, [`${ROOT}dist/cli.js`, ...args], options, (error, _stdout, stderr) =>
-      error?.code === 1 ? resolve(stderr) : reject(new Error(`ended with ${error?.code ?? 0}: ${stderr}`)),
-    );
-  });
+async function refused(args: readonly string[], environment: Record<string, string>): Promise<string> {
+  const { code, stderr } = await runCommand(environment, ...args);
+  expect(code).toBe(1);
+  return stderr;
 }
 const reset = () => runCli<{ orders_removed: number }>(env, 'sandbox', 'reset', '--yes');
 const waiting = async () => {

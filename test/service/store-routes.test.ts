@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { MAX_ORDERS_PER_BATCH, MAX_STORE_CHARGE_RETRIES } from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { storeOf } from '../harness/store.ts';
 import {
   type Answer,
@@ -21,7 +23,7 @@ import {
 } from './clients.ts';
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let photo: Buffer;
 let env: Record<string, string>;
 const data = newDataDir();
@@ -29,7 +31,7 @@ const data = newDataDir();
 beforeAll(async () => {
   database = await freshDatabase();
   env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', SIMULATED_DRIVERS: '0', READ_RATE: '0' };
-  service = await startBuiltService(env);
+  service = await startServiceHere(env);
   photo = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#8a5a2b' } })
     .jpeg()
     .toBuffer();

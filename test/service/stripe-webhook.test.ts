@@ -1,20 +1,18 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Payment } from '../../src/sandbox/stripe-objects.ts';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { runCli, runCommand } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { STEP_MS } from '../harness/patience.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, startBuiltService } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, ask, place, untilOrder } from './clients.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
 const SOON = { interval: 20 };
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let stripe: StripeStandIn;
 let env: Record<string, string>;
 const data = newDataDir();
@@ -30,7 +28,7 @@ beforeAll(async () => {
     STRIPE_API_BASE: stripe.url,
     STRIPE_WEBHOOK_SECRET: SECRET,
   };
-  service = await startBuiltService(env);
+  service = await startServiceHere(env);
   env.BASE_URL = service.url;
   stripe.sendEventsTo({ url: () => `${service.url}/stripe/webhook`, secret: SECRET, all: true });
 });
@@ -41,19 +39,6 @@ afterAll(async () => {
   await database?.drop();
   data.remove();
 });
-
-type Said = { readonly code: number; readonly stdout: string; readonly stderr: string };
-
-function said(environment: Record<string, string>, ...args: string[]): Promise<Said> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [`${ROOT}dist/cli.js`, ...args],
-      { cwd: ROOT, env: { PATH: process.env.PATH, ...environment }, timeout: STEP_MS },
-      (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-    );
-  });
-}
 
 const give = (link: string, card: string) => fetch(link, { method: 'POST', body: new URLSearchParams({ card }) });
 
@@ -68,7 +53,7 @@ it('a store that does not pay gives a card by its link, and its held orders go o
   await untilOrder(service, store, held.id, { waiting_because: 'payment_required' });
 
   // Alone on standard output, so that it goes into a file or a letter as it is.
-  const printed = await said(env, 'retailer', 'card-link', store.retailerId);
+  const printed = await runCommand(env, 'retailer', 'card-link', store.retailerId);
   expect(printed.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/c\/pay\/cs_test_\w+\n$/);
   const shown = await runCli(env, 'retailer', 'card-link', store.retailerId);
   expect(shown).toEqual({
@@ -145,7 +130,7 @@ it('without its settings the route is not there, and the command says what to se
   const folder = newDataDir();
   // On another database, since two services need Redis.
   const other = await freshDatabase();
-  const bare = await startBuiltService({ ...unset, DATABASE_URL: other.url, DATA_DIR: folder.dataDir });
+  const bare = await startServiceHere({ ...unset, DATABASE_URL: other.url, DATA_DIR: folder.dataDir });
   try {
     expect((await fetch(`${bare.url}/stripe/webhook`, { method: 'POST' })).status).toBe(404);
   } finally {
@@ -155,7 +140,7 @@ it('without its settings the route is not there, and the command says what to se
   }
   const store = await addStore(database.sql);
   const words = async (environment: Record<string, string>) => {
-    const { code, stdout, stderr } = await said(environment, 'retailer', 'card-link', store.retailerId);
+    const { code, stdout, stderr } = await runCommand(environment, 'retailer', 'card-link', store.retailerId);
     expect([code, stdout]).toEqual([1, '']);
     return stderr;
   };

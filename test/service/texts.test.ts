@@ -2,8 +2,10 @@ import sharp from 'sharp';
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import {
   addFreeDriver,
   addStore,
@@ -22,7 +24,7 @@ const TOKEN = 'twilio-secret-0123456789';
 const SOON = { interval: 30 };
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let twilio: TwilioStandIn;
 let photo: Buffer;
 let env: Record<string, string>;
@@ -34,7 +36,7 @@ beforeAll(async () => {
   const reach = (url: string) => url.replace(PUBLIC_URL, service.url);
   twilio = await startTwilioStandIn({ ledgerFile: `${data.dataDir}/twilio.jsonl`, reach });
   env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
-  service = await startBuiltService({
+  service = await startServiceHere({
     ...env,
     BASE_URL: PUBLIC_URL,
     TWILIO_ACCOUNT_SID: `AC${'7'.repeat(32)}`,

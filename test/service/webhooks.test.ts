@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OUTBOX_FIRST_LEASE_SECONDS } from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { POLL_MS } from '../harness/patience.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { addFreeDriver, addStore, ask, type Driver, place, type Store, show, untilOrder } from './clients.ts';
 

@@ -6,6 +6,7 @@ import { EVERY } from '../../src/spatial-index/cell.ts';
 import { CellIndex } from '../../src/spatial-index/cell-index.ts';
 import { CellSearch, NO_MEMBER } from '../../src/spatial-index/cell-search.ts';
 import { anywhere, displaced } from '../geo/places.ts';
+import { runs } from '../harness/counts.ts';
 import { expectSame } from '../harness/same.ts';
 import { randomFrom } from '../matcher/world.ts';
 
@@ -113,7 +114,7 @@ describe('the nearest member', () => {
           expectSame(found, nearest);
         }
       }),
-      { numRuns: 12 },
+      { numRuns: runs(4, 12) },
     );
   });
 });

@@ -5,7 +5,9 @@ import { freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt } from '../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
-import { database, newDriver, newOrder, retailerId, STAMP, tell, types } from './webhook-world.ts';
+import { database, newDriver, newOrder, retailerId, STAMP, tell, types, useWebhookWorld } from './webhook-world.ts';
+
+useWebhookWorld();
 
 const store = () => storeOf(database.sql, 'test');
 /** The numbers that came since the last test, with what they are of. */

@@ -3,7 +3,9 @@ import type { Surplus } from '../../src/store/orders.ts';
 import { orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
-import { database, newDriver, newOrder, types } from './webhook-world.ts';
+import { database, newDriver, newOrder, types, useWebhookWorld } from './webhook-world.ts';
+
+useWebhookWorld();
 
 /** Orders that have waited for 100, 99, … seconds, oldest first; no other order waits. */
 async function waitingOrders(count: number): Promise<string[]> {

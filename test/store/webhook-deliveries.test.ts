@@ -4,6 +4,9 @@ import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
+
+useWebhookWorld();
+
 import {
   database,
   deliveriesOf,
@@ -21,6 +24,7 @@ import {
   tell,
   types,
   URL_OF_STORE,
+  useWebhookWorld,
 } from './webhook-world.ts';
 
 describe('a delivery is made', () => {

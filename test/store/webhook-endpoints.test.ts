@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
+
+useWebhookWorld();
+
 import {
   database,
   endpoint,
@@ -15,6 +18,7 @@ import {
   show,
   types,
   URL_OF_STORE,
+  useWebhookWorld,
 } from './webhook-world.ts';
 
 describe('an endpoint', () => {

@@ -2,7 +2,20 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring } from './transaction.ts';
-import { database, endpoint, fail, failingFor, job, newDelivery, reopened, retailerId, show } from './webhook-world.ts';
+import {
+  database,
+  endpoint,
+  fail,
+  failingFor,
+  job,
+  newDelivery,
+  reopened,
+  retailerId,
+  show,
+  useWebhookWorld,
+} from './webhook-world.ts';
+
+useWebhookWorld();
 
 const store = () => storeOf(database.sql, 'me');
 const owner = () => ({ kind: 'store', id: retailerId }) as const;

@@ -5,8 +5,6 @@ import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 
-/* A test file that imports this gets its own database, and each of its tests a new store. */
-
 const PROCESS_ID = 'test';
 export const STAMP = { actionId: null, capturedAt: null };
 export const URL_OF_STORE = 'https://store.test/hook';
@@ -16,21 +14,23 @@ const DROPOFF = { line1: '401 Valencia St', line2: null, city: 'San Francisco', 
 export let database: FreshDatabase;
 export let retailerId: string;
 let keyId: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
 
-/** A new store, with a webhook by default. */
-beforeEach(async () => {
-  const { sql } = database;
-  retailerId = newId();
-  keyId = newId();
-  const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
-  const card = { stripeCustomerId: 'cus_1', stripePaymentMethodId: 'pm_1' };
-  await storeOf(sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
-  await storeOf(sql).setWebhook(retailerId, URL_OF_STORE, 'whsec_c2VjcmV0');
-});
+/** Gives the test file that calls this its own database, and each of its tests a new store with a webhook. */
+export function useWebhookWorld(): void {
+  beforeAll(async () => {
+    database = await freshDatabase();
+  });
+  afterAll(() => database.drop());
+  beforeEach(async () => {
+    const { sql } = database;
+    retailerId = newId();
+    keyId = newId();
+    const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
+    const card = { stripeCustomerId: 'cus_1', stripePaymentMethodId: 'pm_1' };
+    await storeOf(sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
+    await storeOf(sql).setWebhook(retailerId, URL_OF_STORE, 'whsec_c2VjcmV0');
+  });
+}
 
 export async function newDriver(): Promise<string> {
   const id = newId();

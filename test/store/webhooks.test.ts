@@ -4,6 +4,9 @@ import type { WebhookOwner } from '../../src/domain/webhook.ts';
 import { MAX_WEBHOOKS_SET, WEBHOOK_OLD_SECRET_SECONDS } from '../../src/limits.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
+
+useWebhookWorld();
+
 import {
   database,
   endpoint,
@@ -17,6 +20,7 @@ import {
   show,
   tell,
   URL_OF_STORE,
+  useWebhookWorld,
 } from './webhook-world.ts';
 
 const store = () => storeOf(database.sql, 'me');

@@ -27,7 +27,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
 
   beforeAll(async () => {
     world = await openWorld();
-    photo = { name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer: await cameraPhoto() };
+    photo = { name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer: await cameraPhoto(1_600, 1_200) };
   });
   afterEach(() => world?.closePhones());
   afterAll(() => world?.close());

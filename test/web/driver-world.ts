@@ -5,8 +5,10 @@ import sharp from 'sharp';
 import { expect } from 'vitest';
 import type { Point } from '../../src/geo/point.ts';
 import { launchBrowser } from '../harness/chromium.ts';
+import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, runCli, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addStore, place, type Store, show, type WireOrder } from '../service/clients.ts';
 
 export const PHONE = { width: 360, height: 740 };
@@ -34,7 +36,7 @@ export async function openWorld() {
   const data = newDataDir();
   const database: FreshDatabase = await freshDatabase();
   const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
-  const service: Running = await startBuiltService(env);
+  const service: ServiceHere = await startServiceHere(env);
   const browser = await launchBrowser(PHONE, [`--host-resolver-rules=MAP ${STRANGE_HOST} 127.0.0.1`]);
 
   const phones: { context: BrowserContext; line: Line }[] = [];
@@ -210,9 +212,8 @@ export async function openFront(service: string) {
 
 export const headline = ({ page }: Phone) => page.locator('main h1:visible').textContent();
 
-/** A JPEG as a phone's camera makes it: megabytes, 12 megapixels, with noise that does not compress. */
-export async function cameraPhoto(): Promise<Buffer> {
-  const [width, height] = [4_000, 3_000];
+/** A JPEG as a phone's camera makes it, with noise that does not compress. One of 12 megapixels has megabytes. */
+export async function cameraPhoto(width = 4_000, height = 3_000): Promise<Buffer> {
   const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
   return sharp({ create: { width, height, channels: 3, background: '#888', noise } })
     .withExif({ IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '37/1 45/1 0/1' } })

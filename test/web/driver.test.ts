@@ -25,11 +25,12 @@ const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+141
 
 describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium', () => {
   let world: World;
-  let photo: { name: string; mimeType: string; buffer: Buffer };
+  const photoOf = (buffer: Buffer) => ({ name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer });
+  let photo: ReturnType<typeof photoOf>;
 
   beforeAll(async () => {
     world = await openWorld();
-    photo = { name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer: await cameraPhoto() };
+    photo = photoOf(await cameraPhoto(1_600, 1_200));
   });
   afterEach(() => world?.closePhones());
   afterAll(() => world?.close());
@@ -51,10 +52,10 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     return { ...driver, order };
   }
   const button = ({ page }: Phone, name: string) => page.getByRole('button', { name, exact: true });
-  const takePhoto = async (phone: Phone) => {
+  const takePhoto = async (phone: Phone, taken = photo) => {
     const { page } = phone;
     await arrive(phone);
-    await page.locator('#camera').setInputFiles(photo);
+    await page.locator('#camera').setInputFiles(taken);
     await page.locator('#preview-image').waitFor();
   };
   const linesOf = ({ page }: Phone) => page.locator('#order-address span').allTextContents();
@@ -101,7 +102,8 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await phone.context.setGeolocation({ latitude: store.point.lat + 0.01, longitude: store.point.lng });
     await eventually(() => customer.page.locator('#position-age').textContent()).toBe('Updated just now');
 
-    await takePhoto(phone);
+    const large = photoOf(await cameraPhoto());
+    await takePhoto(phone, large);
     await button(phone, 'Delivered').click();
     await eventually(seen).toBe('Your order was delivered');
     await customer.page.locator('#photo img').waitFor();
@@ -110,7 +112,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     const uploads = requests.filter((request) => request.url().includes('/deliver'));
     expect(uploads).toHaveLength(1);
     const upload = uploads[0]?.postDataBuffer() ?? Buffer.alloc(0);
-    expect(photo.buffer.length).toBeGreaterThan(2_000_000);
+    expect(large.buffer.length).toBeGreaterThan(2_000_000);
     expect(upload.length).toBeLessThanOrEqual(400 * 1024);
     const sent = await sharp(upload).metadata();
     expect([sent.format, sent.width, sent.exif]).toEqual(['jpeg', expect.any(Number), undefined]);

@@ -1,5 +1,5 @@
 import { TIER_IDS } from '../../../src/domain/tier.ts';
-import { runCli } from '../../harness/service.ts';
+import { runBuiltCli } from '../../harness/service.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
@@ -190,7 +190,7 @@ export const dispatchMode: Row = {
       for (let i = 0; i < count; i++) {
         await later(SWITCH_PAUSE_MS * random());
         const mode = random() < 0.5 ? 'nearest' : 'planned';
-        await runCli(env, 'tier', 'set', any(TIER_IDS, random), '--dispatch-mode', mode);
+        await runBuiltCli(env, 'tier', 'set', any(TIER_IDS, random), '--dispatch-mode', mode);
       }
       const found = [...(await load.stop()), ...(await untilAllGiven(world))];
       await deliveries.stop();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startsServers } from './starts-servers.ts';
+import { projectOf, startsServers, takesCounts } from './projects.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sameday-imports-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -35,5 +35,24 @@ describe('a test file', () => {
     expect(startsServers(file('types.test.ts', "import type { Child } from './starts.ts';"))).toBe(false);
     file('plain.ts', 'export const plain = 1;');
     expect(startsServers(file('plain.test.ts', "import { plain } from './plain.ts';"))).toBe(false);
+  });
+});
+
+describe('the project of a test file', () => {
+  const starts = "import { start } from './starts.ts';";
+
+  it.each([
+    ['quick', 'plain.test.ts', "import { plain } from './plain.ts';"],
+    ['servers', 'server.test.ts', starts],
+    ['alone', 'mock.test.ts', starts, "vi.mock('./plain.ts', () => ({}));"],
+    ['slow', 'load.slow.test.ts', starts],
+  ])('is %s', (project, name, ...lines) => {
+    expect(projectOf(file(name, ...lines))).toBe(project);
+  });
+
+  it('is run once more with full counts where it takes them', () => {
+    const takes = "import { runs } from '../harness/counts.ts';";
+    expect(takesCounts(file('counts.test.ts', "import { it } from 'vitest';", takes))).toBe(true);
+    expect(takesCounts(file('names-counts.test.ts', `const text = "${takes}";`))).toBe(false);
   });
 });

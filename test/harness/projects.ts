@@ -4,11 +4,29 @@ import { dirname, join } from 'node:path';
 /** What takes a test longer than a moment: a process or a browser of its own, or the Postgres of the run. */
 const STARTERS: ReadonlySet<string> = new Set(['node:child_process', 'playwright-core']);
 const ASKS_FOR_POSTGRES = /^[^'"`]*\binject\('testPostgres'\)/m;
+const MOCKS = /^vi\.mock\(/m;
+const TAKES_COUNTS = /^import [^;]* from '[./]+\/harness\/counts\.ts';$/m;
 /** An import for more than types, at once or later. */
 const IMPORTS = /(?:^(?:import|export) (?!type )[^;'"]*?from |^import |\bimport\()'([^']+)'/gm;
 
 type Source = { readonly starts: boolean; readonly imports: readonly string[] };
 const sources = new Map<string, Source>();
+
+/**
+ * `quick`: starts no server. `servers`: the other files of `npm test`. `alone`: those of them that mock a module,
+ * which files that share a process would share. `slow`: what `npm run test:all` runs beside `npm test`.
+ */
+export const PROJECTS = ['alone', 'servers', 'quick', 'slow'] as const;
+export type Project = (typeof PROJECTS)[number];
+
+export function projectOf(path: string): Project {
+  if (path.endsWith('.slow.test.ts')) return 'slow';
+  if (MOCKS.test(readFileSync(path, 'utf8'))) return 'alone';
+  return startsServers(path) ? 'servers' : 'quick';
+}
+
+/** Whether a file runs more in `npm run test:all` than in `npm test`. */
+export const takesCounts = (path: string): boolean => TAKES_COUNTS.test(readFileSync(path, 'utf8'));
 
 /** Whether a file or one that it imports, directly or not, starts a server. */
 export function startsServers(path: string): boolean {

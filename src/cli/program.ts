@@ -1,0 +1,88 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError, type Environment, readCliConfig } from '../config.ts';
+import { errorFields } from '../telemetry.ts';
+import { CommandError, withContext } from './context.ts';
+import { addDriverCommands } from './driver.ts';
+import { Listed } from './list.ts';
+import { addOrderCommands, addStatsCommand, addTierCommands } from './order.ts';
+import { addOrganizationCommands } from './organization.ts';
+import { escapeLines, type Output, openOutput, type Streams } from './output.ts';
+import type { Act } from './parts.ts';
+import { addPayoutCommands } from './payout.ts';
+import { addRetailerCommands } from './retailer.ts';
+import { addSandboxCommands } from './sandbox.ts';
+import { addTextCommands } from './text.ts';
+import { addWebhookCommands } from './webhook.ts';
+
+/**
+ * Runs a command of the operator's command line; resolves with its exit code, having printed why where it is not 0.
+ *
+ * @param args what follows `sameday`
+ * @param env by default this process's own
+ */
+export async function runProgram(args: readonly string[], streams: Streams, env?: Environment): Promise<number> {
+  const output = openOutput(streams);
+  try {
+    await buildProgram(streams, output, env).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    output.tell(explain(error));
+    return 1;
+  }
+}
+
+function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environment | undefined): Command {
+  const program = new Command('sameday')
+    .description('The operator’s command line of Sameday. It works on the database of the running service.')
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      // Its errors quote what was typed, which may have been pasted.
+      writeErr: (text) => stderr.write(escapeLines(text)),
+    })
+    .exitOverride()
+    // The help lists the commands. A suggestion by spelling took `return` for `refund`.
+    .showSuggestionAfterError(false)
+    .showHelpAfterError();
+  const act: Act =
+    (work) =>
+    async (...args) => {
+      const command = args.at(-1) as Command;
+      const options = command.opts();
+      const config = readCliConfig(env);
+      const found = await withContext(config, output, (context) => work(context, command.args, options as never));
+      const json = command.optsWithGlobals().json === true;
+      if (found instanceof Listed) printPage(output, found, command, json);
+      // A command that has printed as it went on says nothing at its end.
+      else if (found !== undefined) output.print(found, json);
+    };
+  addRetailerCommands(program, act);
+  addOrganizationCommands(program, act);
+  addDriverCommands(program, act);
+  addOrderCommands(program, act);
+  addPayoutCommands(program, act);
+  addTierCommands(program, act);
+  addTextCommands(program, act);
+  addWebhookCommands(program, act);
+  addStatsCommand(program, act);
+  addSandboxCommands(program, act);
+  for (const command of leaves(program)) command.option('--json', 'print JSON').exitOverride();
+  return program;
+}
+
+function leaves(command: Command): Command[] {
+  return command.commands.flatMap((child) => (child.commands.length > 0 ? leaves(child) : [child]));
+}
+
+/** In JSON the rows stay as they were, so what follows them goes to standard error. */
+function printPage({ print, tell, write }: Output, list: Listed, command: Command, json: boolean): void {
+  print(list.shown, json);
+  for (const line of list.whatFollows(command)) (json ? tell : write)(line);
+}
+
+/** The line on standard error. An unexpected error shows only its code, as its message may hold data. */
+function explain(error: unknown): string {
+  if (error instanceof CommandError || error instanceof ConfigError) return error.message;
+  const { name, code } = errorFields(error);
+  return `The command failed: ${name}${code ? ` ${code}` : ''}. Is the database running?`;
+}

@@ -1209,6 +1209,8 @@ export const MAX_MESSAGES_SEARCHED = 50;
  * Connections to one vendor. A charge of 300 ms holds one, so they carry a thousand such charges a second.
  */
 export const VENDOR_SOCKETS = 320;
+/** Blocks of 10,000 phones whose country is remembered, 100 bytes each. A big city has about a thousand. */
+export const MAX_PHONE_BLOCKS = 20_000;
 /** Time after which an unused connection to a vendor is closed. Below the 60 s of their servers. */
 export const VENDOR_SOCKET_IDLE_MS = 30_000;
 /** Largest reply of a vendor in bytes. A page of MAX_MESSAGES_SEARCHED messages has about 60 KB. */

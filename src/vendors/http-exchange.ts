@@ -113,9 +113,12 @@ function readReply(incoming: IncomingMessage): Promise<ExchangeReply> {
       else chunks.push(chunk);
     });
     incoming.once('error', reject);
-    incoming.once('close', () => reject(new ExchangeError(retryLater('connection_lost'), 'REPLY_CUT_SHORT')));
+    // It closes after its end too, where an error, with its stack, would be for nothing.
+    const cutShort = () => reject(new ExchangeError(retryLater('connection_lost'), 'REPLY_CUT_SHORT'));
+    incoming.once('close', cutShort);
     incoming.once('end', () => {
       if (!incoming.complete) return;
+      incoming.off('close', cutShort);
       resolve({
         status: incoming.statusCode ?? 0,
         headers: incoming.headers,

@@ -4,6 +4,7 @@ import {
   isSupportedCountry,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/min';
+import { MAX_PHONE_BLOCKS } from '../limits.ts';
 
 /** Whether `code` is a country or territory (ISO 3166-1, two capital letters) with phone numbers. */
 export const isCountry = (code: string): code is CountryCode => isSupportedCountry(code);
@@ -18,9 +19,24 @@ export const isCountry = (code: string): code is CountryCode => isSupportedCount
 export function phonesOf(allowed: ReadonlySet<string> | null): (phone: string) => boolean {
   if (allowed === null) return () => true;
   const callingCodes = new Set<string>([...allowed].filter(isCountry).map((code) => getCountryCallingCode(code)));
-  return (phone) => {
+  const isAllowed = (phone: string): boolean => {
     const number = parsePhoneNumberFromString(phone);
     if (!number) return false;
     return number.country ? allowed.has(number.country) : callingCodes.has(number.countryCallingCode);
   };
+  const blocks = new Map<string, boolean>();
+  return (phone) => {
+    if (!NORTH_AMERICAN.test(phone)) return isAllowed(phone);
+    const block = phone.slice(0, BLOCK_LENGTH);
+    const known = blocks.get(block);
+    if (known !== undefined) return known;
+    if (blocks.size >= MAX_PHONE_BLOCKS) blocks.clear();
+    const answer = isAllowed(phone);
+    blocks.set(block, answer);
+    return answer;
+  };
 }
+
+/** The calling code that many countries share. Its plan gives out blocks of 10,000 numbers: `+1`, area, exchange. */
+const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
+const BLOCK_LENGTH = '+1AAAEEE'.length;

@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { expect, test } from 'vitest';
 import { isCountry, phonesOf } from '../../src/vendors/sms-countries.ts';
 
@@ -17,6 +19,25 @@ test.each([
   ['+9991234567', 'no calling code', false],
 ])('%s (%s) is in the United States, their territories or Canada: %s', (phone, _, expected) => {
   expect(phonesOf(AMERICAN)(phone)).toBe(expected);
+});
+
+test('the last four digits of a North American number never decide', () => {
+  const isAmerican = phonesOf(AMERICAN);
+  const digits = (count: number) => fc.stringMatching(new RegExp(`^\\d{${count}}$`));
+  // Area codes of every kind: of a state, an island, nobody, and the special ones that only some exchanges have.
+  const areas = fc.oneof(
+    fc.stringMatching(/^[2-9]\d\d$/),
+    fc.constantFrom('500', '521', '523', '524', '600', '710', '800', '829', '900'),
+  );
+  fc.assert(
+    fc.property(areas, digits(3), digits(4), digits(4), (area, exchange, line, other) => {
+      for (const phone of [`+1${area}${exchange}${line}`, `+1${area}${exchange}${other}`]) {
+        const country = parsePhoneNumberFromString(phone)?.country;
+        expect(isAmerican(phone)).toBe(country === undefined || AMERICAN.has(country));
+      }
+    }),
+    { numRuns: 3_000 },
+  );
 });
 
 test('without a list every phone may be texted', () => {

@@ -79,7 +79,7 @@ async function measure(
   // A small run has no parts to shorten where the machine is slow.
   const endMs = small ? MOST_MS : END_MS;
   const { figures, curves } =
-    target.kind === 'own' ? await loadOwn(run, sizes, target) : await loadThrowaway(run, sizes, target.apis, endMs);
+    target.kind === 'own' ? await loadOwn(run, sizes, target) : await loadThrowaway(run, sizes, target, endMs);
   return { figures: { ...figures, faults }, curves };
 }
 

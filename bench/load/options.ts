@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 /** What `npm run load` was asked for. */
@@ -18,6 +18,8 @@ export type Throwaway = {
   readonly apis: number;
   /** Whether to print what one order causes, instead of what the service takes. */
   readonly bill: boolean;
+  /** The folder of another checkout whose built service is loaded; this one's by default. */
+  readonly build: string | undefined;
 };
 
 /** A service that runs already. */
@@ -34,6 +36,7 @@ export type OwnService = {
 type Given = {
   readonly api?: number;
   readonly bill?: boolean;
+  readonly build?: string;
   readonly url?: string;
   readonly key?: string;
   readonly retailer?: string;
@@ -69,6 +72,7 @@ export function readCommand(
     )
     .option('--api <n>', `API processes, 1 to ${MAX_APIS}; more than one needs Redis (default: 1)`, apis)
     .option('--bill', 'print what one order causes instead: statements, rows, WAL, Redis, functions')
+    .option('--build <folder>', 'load the built service of another checkout, in this folder', builtFolder)
     .option('--url <url>', 'load a service of your own, at this address, with --key', address)
     .option('--key <key>', 'with --url: the API key of the store whose orders are created')
     .option('--retailer <id>', "with --url: the store's retailer_id (default: that of the sandbox in .data)")
@@ -87,14 +91,15 @@ export function readCommand(
 }
 
 function targetOf(given: Given, wrong: (problem: string) => never): LoadCommand['target'] {
-  const { api = 1, bill = false, url, key, retailer, pickup, realOrders = false } = given;
+  const { api = 1, bill = false, build, url, key, retailer, pickup, realOrders = false } = given;
   if (url === undefined) {
     const needsUrl = Object.entries({ key, retailer, pickup, 'real-orders': given.realOrders });
     const [unused] = needsUrl.flatMap(([name, value]) => (value === undefined ? [] : [name]));
     if (unused !== undefined) wrong(`option '--${unused}' goes with '--url'`);
-    return { kind: 'throwaway', apis: api, bill };
+    return { kind: 'throwaway', apis: api, bill, build };
   }
   if (given.api !== undefined) wrong("option '--api' does not go with '--url', whose service runs already");
+  if (build !== undefined) wrong("option '--build' does not go with '--url', whose service runs already");
   if (bill) wrong("option '--bill' does not go with '--url', whose tables are not known");
   if (key === undefined) wrong("option '--url' needs '--key', the API key of the store whose orders are created");
   return { kind: 'own', url, key, retailerId: retailer, pickup, realOrders };
@@ -113,6 +118,12 @@ function address(text: string): string {
     throw new InvalidArgumentError('It must begin with http:// or https://.');
   }
   return text.replace(/\/+$/, '');
+}
+
+function builtFolder(text: string): string {
+  const folder = resolve(text);
+  if (!existsSync(join(folder, 'dist/main.js'))) throw new InvalidArgumentError('No service is built there.');
+  return folder;
 }
 
 /** Found wrong at once, not after the run. */

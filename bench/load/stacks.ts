@@ -9,9 +9,10 @@ export async function openStacks(
   world: OrderWorld,
   opened: Stoppable[],
   signal: AbortSignal,
+  root: string | undefined,
 ): Promise<{ readonly stack: Stack; readonly plain: PlainStack | string }> {
   const [ours, plain] = await Promise.allSettled([
-    openStack({ ...world, phones: 0 }, signal),
+    openStack({ ...world, phones: 0 }, signal, { root }),
     startPlainStack(world, signal),
   ]);
   for (const one of [ours, plain]) {

@@ -21,6 +21,7 @@ import {
   warmUpFaults,
 } from './figures.ts';
 import { busyShare, machineSeconds } from './machine-time.ts';
+import type { Throwaway } from './options.ts';
 import { measurePeers } from './peers.ts';
 import { type Sizes, timePlan } from './sizes.ts';
 import { closeAll, openStacks } from './stacks.ts';
@@ -54,14 +55,14 @@ type Sitting = Run & {
 export async function loadThrowaway(
   run: Run,
   sizes: Sizes,
-  apis: number,
+  { apis, build }: Pick<Throwaway, 'apis' | 'build'>,
   endMs: number,
 ): Promise<{ readonly figures: Omit<Figures, 'faults'>; readonly curves: readonly Curve[] }> {
   const opened: Stoppable[] = [];
   try {
     run.say(`starting servers, with ${plural(sizes.drivers, 'driver')} and ${plural(sizes.stores, 'store')}`);
     const world = makeOrderWorld(sizes.drivers, sizes.stores);
-    const { stack, plain } = await openStacks(world, opened, run.signal);
+    const { stack, plain } = await openStacks(world, opened, run.signal, build);
     run.signal.throwIfAborted();
     const orders = ordersOf(world, sizes.orders, SEED);
     const sitting: Sitting = {

@@ -13,7 +13,7 @@ import { coreSeconds, coreSecondsOfFamily, parentOf } from './orders-cpu.ts';
 import { startPart } from './part.ts';
 import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
-const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const STATEMENT_MS = 600_000;
 
 /**
@@ -66,20 +66,21 @@ export type Stack = {
   close(): Promise<void>;
 };
 
+type StackOptions = {
+  /** Whether Postgres has pg_stat_statements, which costs some per cent. */
+  readonly countsStatements?: boolean;
+  /** The folder of the built service, with its migrations; this one by default. */
+  readonly root?: string | undefined;
+};
+
 /**
  * Starts servers for the built service: the embedded Postgres with every commit on disk, and Redis where
  * there is one. Nothing of them is left where it fails, or where `signal` stops it.
- *
- * @param options.countsStatements whether Postgres has pg_stat_statements, which costs some per cent
  */
-export async function openStack(
-  world: StackWorld,
-  signal?: AbortSignal,
-  { countsStatements = false }: { readonly countsStatements?: boolean } = {},
-): Promise<Stack> {
+export async function openStack(world: StackWorld, signal?: AbortSignal, options: StackOptions = {}): Promise<Stack> {
   const opened: Stoppable[] = [];
   try {
-    return await fillStack(world, opened, countsStatements, signal);
+    return await fillStack(world, opened, options, signal);
   } catch (error) {
     await stopAll(opened).catch(() => undefined);
     throw error;
@@ -90,7 +91,7 @@ export async function openStack(
 async function fillStack(
   world: StackWorld,
   opened: Stoppable[],
-  countsStatements: boolean,
+  { countsStatements = false, root = ROOT }: StackOptions,
   signal?: AbortSignal,
 ): Promise<Stack> {
   const keep = keeper(opened, signal);
@@ -103,7 +104,7 @@ async function fillStack(
   const server = countsStatements ? await start() : first;
   keep(server);
   keep({ stop: quit });
-  await migrateDatabase({ url: server.url, dir: MIGRATIONS });
+  await migrateDatabase({ url: server.url, dir: join(root, 'migrations') });
   const bounds = { statementTimeoutMs: STATEMENT_MS, deadlineMs: STATEMENT_MS };
   const sql = connect({ url: server.url, applicationName: 'bench', max: 2, ...bounds });
   keep({ stop: () => sql.end({ timeout: 5 }) });
@@ -122,7 +123,7 @@ async function fillStack(
     await connection?.flushdb();
   };
   const pids = await serverPids(sql, connection);
-  const servers = { dataDir, databaseUrl: server.url, redisUrl: redis?.url, phones: world.phones };
+  const servers = { root, dataDir, databaseUrl: server.url, redisUrl: redis?.url, phones: world.phones };
   return {
     sql,
     databaseUrl: server.url,
@@ -159,6 +160,7 @@ async function countJobs(sql: Sql): Promise<Jobs> {
 }
 
 type Servers = {
+  readonly root: string;
   readonly dataDir: string;
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
@@ -168,7 +170,7 @@ type Pids = { readonly postgres: number; readonly redis: number | undefined };
 
 async function startParts(
   { worker, redis = true, apis: count = 1, env = {} }: Setup,
-  { dataDir, databaseUrl, redisUrl, phones }: Servers,
+  { root, dataDir, databaseUrl, redisUrl, phones }: Servers,
   pids: Pids,
   keep: ReturnType<typeof keeper>,
 ): Promise<Started> {
@@ -183,12 +185,12 @@ async function startParts(
   const roles = usesRedis ? 'api' : 'api,worker';
   const apis: Running[] = [];
   while (apis.length < count) {
-    apis.push(keep(await startBuiltService({ ...settings, ...accounts, ROLES: roles })));
+    apis.push(keep(await startBuiltService({ ...settings, ...accounts, ROLES: roles }, root)));
   }
   const api = apis[0] as Running;
   const jobs =
     usesRedis && worker === 'vendors'
-      ? keep(await startBuiltService({ ...settings, ...accounts, ROLES: 'worker', PORT: '' }))
+      ? keep(await startBuiltService({ ...settings, ...accounts, ROLES: 'worker', PORT: '' }, root))
       : usesRedis && worker === 'rows'
         ? keep(await startPart('bench/peers/row-worker.ts', shared))
         : null;

@@ -25,11 +25,11 @@ function read(...args: string[]): { command?: LoadCommand; code?: number; out: s
 
 describe('the options of npm run load', () => {
   test('are a throwaway service with one API process, unless others are given', () => {
-    const target = { kind: 'throwaway', apis: 1, bill: false };
+    const target = { kind: 'throwaway', apis: 1, bill: false, build: undefined };
     expect(read().command).toEqual({ target, small: false, json: false, plot: undefined });
     const plot = join(tmpdir(), 'out.svg');
     expect(read('--api', '3', '--json', '--small', '--plot', plot).command).toEqual({
-      target: { kind: 'throwaway', apis: 3, bill: false },
+      target: { kind: 'throwaway', apis: 3, bill: false, build: undefined },
       small: true,
       json: true,
       plot,
@@ -60,6 +60,7 @@ describe('the options of npm run load', () => {
     [['--retailer', 'r'], "'--retailer' goes with '--url'"],
     [['--real-orders'], "'--real-orders' goes with '--url'"],
     [[...OWN, '--api', '2'], "'--api' does not go with '--url'"],
+    [['--build', '/'], 'No service is built there'],
     [[...OWN, '--bill'], "'--bill' does not go with '--url'"],
     [['--plot', '/no/such/folder/out.svg'], 'There is no folder /no/such/folder'],
     [['--plot', tmpdir()], 'It is a folder'],

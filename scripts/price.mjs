@@ -1,0 +1,57 @@
+// Measures what an order costs beside an earlier build: the processor time of the service, its worker, Postgres and
+// Redis, of small loads in turns. `node scripts/price.mjs` fails where it grew by half.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { prepare, ROOT } from './prepare.mjs';
+
+/** The earlier build. A later one takes its place once its price is known to be right. */
+const BASE = '00d4263';
+/** Loads of each build; the cheapest counts, since a busy machine only adds. */
+const ROUNDS = 2;
+/** Growth from which the run fails. Two builds that are the same differ by a fifth on a busy machine. */
+const MOST_GROWTH = 1.5;
+const PARTS = ['API', 'API and worker', 'worker', 'Postgres', 'Redis'];
+const LOAD_MS = 180_000;
+
+await prepare();
+const base = earlierBuild();
+if (base === undefined) {
+  console.log(`What an order costs is not compared: this clone does not have the commit ${BASE}.`);
+} else {
+  const prices = { now: [], before: [] };
+  for (let round = 0; round < ROUNDS; round++) {
+    prices.before.push(priceOf(['--build', base]));
+    prices.now.push(priceOf([]));
+  }
+  const [now, before] = [Math.min(...prices.now), Math.min(...prices.before)];
+  const ratio = now / before;
+  const words = `An order costs ${now.toFixed(2)} processor ms, ${ratio.toFixed(2)} times what it cost at ${BASE}`;
+  console.log(`${words} (${before.toFixed(2)}), in ${ROUNDS} small loads of each, one after the other.`);
+  if (ratio > MOST_GROWTH) {
+    console.log(`FAILED: an order may cost ${MOST_GROWTH} times as much at the most.`);
+    process.exitCode = 1;
+  }
+}
+
+/** The folder of the earlier build, made where it is missing; undefined where git does not have it. */
+function earlierBuild() {
+  const folder = join(ROOT, 'dist', `base-${BASE}`);
+  if (existsSync(join(folder, 'dist/main.js'))) return folder;
+  const archive = spawnSync('git', ['archive', BASE], { cwd: ROOT, maxBuffer: 2 ** 30 });
+  if (archive.status !== 0) return undefined;
+  mkdirSync(folder, { recursive: true });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive.stdout });
+  if (!existsSync(join(folder, 'node_modules'))) symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  execFileSync(process.execPath, [join(folder, 'scripts/build.mjs')], { stdio: 'ignore' });
+  return folder;
+}
+
+/** Processor milliseconds of an order that is charged and texted, at half of the best rate. */
+function priceOf(options) {
+  const args = [join(ROOT, 'scripts/load.mjs'), '--small', '--json', ...options];
+  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: LOAD_MS });
+  const { costs } = JSON.parse(stdout);
+  const { millis } = costs.find(({ load }) => load.startsWith('half'));
+  return PARTS.reduce((sum, part) => sum + (millis[part] ?? 0), 0);
+}

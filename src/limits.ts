@@ -508,6 +508,12 @@ export const PLANNED_ORDERS_PER_DRIVER = 8;
 export const LEAST_PLANNED_ORDERS = 100;
 /** Most drivers for whom is planned. Of more, those who become free or are near an order go before idle ones. */
 export const MAX_PLANNED_DRIVERS = 20_000;
+/** Most drivers whose place is compared with the planned orders in one look, of all there are: about 2 ms. */
+export const MAX_SOUGHT_PER_LOOK = 100_000;
+/** Most cells of the grid in which an order's radius is marked, 200 km; a longer one is compared with each driver. */
+export const MAX_REACH_CELLS = 256;
+/** Most such orders; where there are more, every driver counts as in reach. */
+export const MAX_WIDE_REACHES = 16;
 /** Most drivers who are looked at to find one who can be forgotten. */
 export const MAX_FORGOTTEN_LOOKS = 32;
 /** Most orders without a driver for whom one is looked for in one look. */

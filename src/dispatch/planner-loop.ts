@@ -14,7 +14,7 @@ import type { Redispatch } from './redispatch.ts';
 import type { RoadTimes } from './road-times.ts';
 
 export type PlannerLoop = {
-  /** Resolves after the next look, which is soon and sees this driver anew; null where nothing is planned here. */
+  /** Resolves after the next look, which is soon and sees this driver anew; null where nothing is planned for them. */
   nextLook(driverId: string): Promise<void> | null;
   close(): Promise<void>;
 };
@@ -65,9 +65,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       lookSoon();
     },
     driverChanged(driverId) {
-      if (!turn) return;
-      turn.view.driverChanged(driverId);
-      if (turn.view.orderCount > 0) lookSoon();
+      if (turn?.view.driverChanged(driverId)) lookSoon();
     },
     tiersChanged: () => turn?.view.tiersChanged(),
   });
@@ -186,8 +184,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
 
   return {
     nextLook(driverId) {
-      if (!turn || turn.view.orderCount === 0) return null;
-      turn.view.driverChanged(driverId);
+      if (!turn?.view.driverChanged(driverId)) return null;
       lookSoon();
       return new Promise((resolve) => {
         waiters.push(resolve);

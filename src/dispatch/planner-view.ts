@@ -53,7 +53,7 @@ export class PlannerView {
     this.#matcher = matcher;
     this.planner = new Planner(this.#rules(travelMs));
     // So that an order that was told in vain comes back, it is forgotten here, too.
-    this.#drivers = new PlannedDrivers(matcher, this.planner, (orderId) => this.#orders.delete(orderId));
+    this.#drivers = new PlannedDrivers(matcher, this.planner, this.#orders, (id) => this.#orders.delete(id));
     for (const id of matcher.planned.waitingIds()) {
       matcher.planned.takeBack(id);
       this.#changedOrders.add(id);
@@ -79,9 +79,11 @@ export class PlannerView {
     return last;
   }
 
-  driverChanged(driverId: string): void {
-    this.#drivers.changed(driverId);
-    if (this.#came.size < MAX_CAME_DRIVERS) this.#came.add(driverId);
+  /** False for a driver who is in reach of no planned order, and so changes nothing. */
+  driverChanged(driverId: string): boolean {
+    const changes = this.#drivers.changed(driverId);
+    if (changes && this.#came.size < MAX_CAME_DRIVERS) this.#came.add(driverId);
+    return changes;
   }
 
   tiersChanged(): void {
@@ -123,7 +125,7 @@ export class PlannerView {
   }
 
   get isFull(): boolean {
-    const wanted = Math.max(LEAST_PLANNED_ORDERS, PLANNED_ORDERS_PER_DRIVER * this.#drivers.size);
+    const wanted = Math.max(LEAST_PLANNED_ORDERS, PLANNED_ORDERS_PER_DRIVER * this.#matcher.onDutyCount());
     return this.#orders.size >= Math.min(MAX_PLANNED_ORDERS, wanted);
   }
 
@@ -133,20 +135,20 @@ export class PlannerView {
     return this.orderCount === 0 && this.#matcher.waitingCount() === 0 && dueMs > nowMs + PLANNED_AHEAD_MS;
   }
 
-  /** Knows where orders are expected, and has every driver looked at again, as those without an order move. */
+  /** Knows where orders are expected; while they are, every driver is known. */
   expect(orders: readonly ExpectedOrders[], nowMs: number): void {
     if (orders !== this.#expected) this.planner.expect(orders, nowMs);
     this.#expected = orders;
-    if (orders.length > 0) this.#drivers.lookAtAll();
+    this.#drivers.lookAtEveryone(orders.length > 0);
   }
 
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
   beginPass(nowMs: number): void {
     this.#drivers.hasNewIdle = false;
     this.#refused.clear();
-    this.#drivers.lookAtAll();
-    // Drivers who are not known may have come near.
-    if (this.#isSomebodyUnknown) for (const id of this.#orders.keys()) this.#changedOrders.add(id);
+    this.#drivers.beginPass();
+    // Drivers who had no room here may have come near.
+    if (this.#drivers.isFull) for (const id of this.#orders.keys()) this.#changedOrders.add(id);
     for (const { orderId } of this.#matcher.planned.dueBy(nowMs + PLANNED_AHEAD_MS)) {
       if (this.isFull) break;
       if (!this.#orders.has(orderId)) this.#changedOrders.add(orderId);
@@ -205,7 +207,7 @@ export class PlannerView {
     const isAgain = this.#nowMs - this.#retriedMs >= PLANNER_LOOK_MS;
     if (isAgain) this.#retriedMs = this.#nowMs;
     const areTried = this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver, this.#nextWithRoom());
-    this.hasUntried = !areTried || this.#came.size > 0;
+    this.hasUntried = !areTried || this.#came.size > 0 || this.#drivers.isSeeking;
   }
 
   /** The next drivers who came and have room. */
@@ -229,7 +231,7 @@ export class PlannerView {
       return;
     }
     if (known === order) {
-      this.#makeNearKnown(order);
+      this.#drivers.makeNearKnown(order, this.#nowMs);
       return;
     }
     if (!known && this.isFull) {
@@ -241,17 +243,8 @@ export class PlannerView {
       this.#orders.delete(last.orderId);
     }
     this.#orders.set(id, order);
-    this.#makeNearKnown(order);
+    this.#drivers.makeNearKnown(order, this.#nowMs);
     this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)?.weight ?? 1), this.#nowMs);
-  }
-
-  get #isSomebodyUnknown(): boolean {
-    return this.#matcher.onDutyCount() > this.#drivers.size;
-  }
-
-  #makeNearKnown(order: WaitingOrder): void {
-    if (this.#isSomebodyUnknown)
-      this.#drivers.makeKnown(this.#matcher.planned.nearestIds(order, this.#nowMs), this.#nowMs);
   }
 
   #rules(travelMs: Rules['travelMs']): Rules {

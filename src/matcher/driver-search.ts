@@ -77,6 +77,25 @@ export class DriverSearch {
     return this.named(found).filter(({ distanceMeters }) => distanceMeters <= radiusMeters);
   }
 
+  /** The up to `count` nearest drivers of the tier, on duty, who carry something, nearest first. */
+  nearestBusy({ tierId, point, radiusMeters, nowMs }: DriverQuery, count: number): FoundDriver[] {
+    const { drivers } = this;
+    const bit = this.tiers.bit(tierId);
+    const found = this.search.nearestFew(
+      {
+        tier: EVERY,
+        lat: point.lat,
+        lng: point.lng,
+        withinChord: chordOfMeters(radiusMeters),
+        oldestStamp: nowMs - POSITION_FRESH_MS,
+        accepts: (slot) =>
+          drivers.duty[slot] === 1 && (drivers.tierBits(slot) & bit) !== 0 && drivers.carriedOf(slot).length > 0,
+      },
+      count,
+    );
+    return this.named(found);
+  }
+
   /**
    * The up to `count` drivers nearest to a point, whatever they do, except those of `without` and those off
    * duty whose position is old.

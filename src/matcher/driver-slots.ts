@@ -3,6 +3,7 @@ import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
 import { enlarged } from '../spatial-index/enlarged.ts';
+import { StopBoxes } from './stop-boxes.ts';
 import { TierSets } from './tier-sets.ts';
 import type { TierTable } from './tier-table.ts';
 
@@ -31,6 +32,8 @@ export class DriverSlots {
   readonly ids: string[] = [];
   /** The drivers whom the database refused, each with the time until which they get no order. */
   readonly setAsideUntil = new Map<number, number>();
+  /** Where the drivers who carry anything stop. */
+  readonly stopBoxes = new StopBoxes();
   duty = new Uint8Array(64);
   freeSince = new Float64Array(64);
   capacity = new Uint8Array(64);
@@ -101,6 +104,7 @@ export class DriverSlots {
     this.until = enlarged(this.until, size);
     this.vehicle = enlarged(this.vehicle, size);
     this.changes = enlarged(this.changes, size);
+    this.stopBoxes.grow(size);
   }
 
   // --- Changes ---------------------------------------------------------------------------------------------
@@ -118,12 +122,10 @@ export class DriverSlots {
     this.setAsideUntil.delete(slot);
     this.setCarried(slot, driver.carried);
     this.count(slot, 1);
+    const isNews = position !== null && position.atMs >= this.index.members.stamp(slot);
+    if (isNews) this.index.locate(slot, position.lat, position.lng, position.atMs);
     this.tell(slot);
-    if (position && position.atMs >= this.index.members.stamp(slot)) {
-      this.index.locate(slot, position.lat, position.lng, position.atMs);
-      return true;
-    }
-    return this.isIndexed(slot);
+    return isNews || this.isIndexed(slot);
   }
 
   setUntil(slot: number, untilMs: number): void {
@@ -157,6 +159,7 @@ export class DriverSlots {
     if (orders.length === 0) this.carried.delete(slot);
     else this.carried.set(slot, orders);
     for (const { orderId } of orders) this.holders.set(orderId, slot);
+    this.stopBoxes.set(slot, orders);
   }
 
   /** Counts and indexes a driver after a change, before which comes `count(slot, -1)`. */

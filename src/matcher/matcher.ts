@@ -85,7 +85,8 @@ export class Matcher {
     this.pools = new Pools(this.slots, this.tiers);
     this.slots.onChange((slot) => this.pools.changed(slot));
     const { drivers, search, waiting, later, assigning } = this;
-    this.planned = new PlannedOrders({ drivers, search, waiting, later, tiers: this.tiers, assigning });
+    const { slots } = this;
+    this.planned = new PlannedOrders({ slots, drivers, search, waiting, later, tiers: this.tiers, assigning });
     this.slots.onChange((slot) => this.planned.driverChanged(this.slots.ids[slot] as string));
     this.sources = { drivers: this.drivers, search: this.search, waiting: this.waiting, tiers: this.tiers };
   }

@@ -1,11 +1,13 @@
-import { carries, DEFAULT_SIZE, type FleetDriver, SIZES, type Size, type Vehicle } from '../domain/driver.ts';
+import { carries, DEFAULT_SIZE, type FleetDriver, SIZES, type Size, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import { MAX_TIERS, PLANNER_NEAREST } from '../limits.ts';
+import { MAX_TIERS, PLANNER_LOOK_MS, PLANNER_NEAREST, SAME_PLACE_METERS } from '../limits.ts';
 import type { DriverSearch } from './driver-search.ts';
+import type { DriverSlots } from './driver-slots.ts';
 import type { Drivers, DriverVersion } from './drivers.ts';
 import { queryFor } from './gather.ts';
 import type { LaterOrders } from './later-orders.ts';
+import { PlannedReach } from './planned-reach.ts';
 import type { TierTable } from './tier-table.ts';
 import type { WaitingOrder, WaitingOrders } from './waiting.ts';
 
@@ -24,6 +26,7 @@ export type PlannerListener = {
 };
 
 type Sources = {
+  readonly slots: DriverSlots;
   readonly drivers: Drivers;
   readonly search: DriverSearch;
   readonly waiting: WaitingOrders;
@@ -35,10 +38,14 @@ type Sources = {
 /** What the planner sees of the matcher: the orders that are its to give, and who may carry them. */
 export class PlannedOrders {
   readonly #sources: Sources;
+  readonly #reach: PlannedReach;
   #listener: PlannerListener | undefined;
 
   constructor(sources: Sources) {
     this.#sources = sources;
+    const { slots } = sources;
+    const sizes = Object.fromEntries(VEHICLES.map((vehicle) => [vehicle, sizesOf(vehicle)]));
+    this.#reach = new PlannedReach(slots, (slot) => slots.tierBits(slot) | (sizes[slots.vehicleOf(slot)] as number));
   }
 
   /** Tells this listener of changes from now on, instead of any before. */
@@ -101,12 +108,42 @@ export class PlannedOrders {
     return this.#sources.drivers.onDutyIds(nowMs);
   }
 
-  /** The nearest drivers who may be given an order now. */
+  /** The nearest drivers who may be given an order now, and the nearest who carry something. */
   nearestIds(order: WaitingOrder, nowMs: number): string[] {
     const { search, tiers } = this.#sources;
     const tier = tiers.get(order.tierId);
     if (!tier) return [];
-    return search.nearestFew(queryFor(order, tier, nowMs), PLANNER_NEAREST).map(({ driverId }) => driverId);
+    const query = queryFor(order, tier, nowMs);
+    const found = [...search.nearestFew(query, PLANNER_NEAREST), ...search.nearestBusy(query, PLANNER_NEAREST)];
+    return found.map(({ driverId }) => driverId);
+  }
+
+  /** Forgets who is in reach of what. */
+  clearReach(): void {
+    this.#reach.clear();
+  }
+
+  /** Counts those as in reach who are in reach of this order by now, or will be before the next looks. */
+  addReach(order: WaitingOrder, nowMs: number): void {
+    const { needs, meters } = this.reachOf(order, nowMs + 2 * PLANNER_LOOK_MS);
+    if (meters > 0) this.#reach.add(order.point, needs, meters + SAME_PLACE_METERS);
+  }
+
+  /** Whether a driver, or a stop of one who carries something, is in reach of an order of `addReach`. */
+  isInReach(driverId: string): boolean {
+    const slot = this.#sources.slots.slots.get(driverId);
+    return slot !== undefined && this.#reach.has(slot);
+  }
+
+  /**
+   * Visits the drivers in reach who may be given orders now.
+   *
+   * @param from the driver's number to begin with, 0 for the first
+   * @param most so many drivers are looked at, in reach or not
+   * @returns the number to go on with; 0 after the last one
+   */
+  visitInReach(from: number, most: number, nowMs: number, visit: (driverId: string) => void): number {
+    return this.#reach.visit(from, most, nowMs, visit);
   }
 
   /** Whether the tables refused a driver lately: what is known of them is wrong. */

@@ -51,9 +51,7 @@ export function ordersBatch(parts: {
     async handle(request) {
       const sinceMs = performance.now();
       // Before the body is parsed, as for a single order.
-      const turn = admission.enter();
-      if (!turn) throw TOO_MANY;
-      await turn;
+      if (!(await admission.enter())) throw TOO_MANY;
       return placeAll(request, sinceMs);
     },
   };

@@ -50,9 +50,7 @@ export function ordersCreate(parts: {
     async handle(request) {
       const sinceMs = performance.now();
       // Before the body is parsed, since a refusal must cost a small part of what an order costs.
-      const turn = dispatch.admission.enter();
-      if (!turn) throw TOO_MANY;
-      await turn;
+      if (!(await dispatch.admission.enter())) throw TOO_MANY;
       return create(request, sinceMs);
     },
   };

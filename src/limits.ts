@@ -292,6 +292,8 @@ export const RESOLVE_PAUSE_MS = 250;
 export const MAX_CLAIM_ATTEMPTS = 5;
 /** Most ids in one notice, 37 bytes each. Below the 8,000 bytes that a notice of Postgres may have. */
 export const NOTICE_IDS = 200;
+/** Most new orders in one notice, with what it tells of each. Below the same bound. */
+export const NOTICE_ORDERS = 24;
 
 // --- Request deduplication (requests without an idempotency key) -------------------------------------------
 /** Time for which an equal request gets an order whose reply was lost. Above REQUEST_DEADLINE_MS. */
@@ -702,6 +704,13 @@ export const MAX_POSITION_OUTBOX = 5_000;
 export const MAX_FEED_BATCH = 500;
 /** Most orders or drivers waiting to be read; beyond, all are read anew. Above MAX_FEED_BATCH. */
 export const MAX_FEED_PENDING = 20_000;
+/**
+ * Age of a new order's commit from which on its notice is not believed but read, since the order may have ended
+ * meanwhile. A notice comes within milliseconds.
+ */
+export const GIVEN_FRESH_MS = 5_000;
+/** Time for which a process remembers at least which orders it has heard of. */
+export const HEARD_ORDERS_MS = 10_000;
 /** Pause before a failed read of changes is tried again. */
 export const FEED_RETRY_MS = 500;
 /**
@@ -1538,6 +1547,8 @@ const POSTGRES_NOTICE_BYTES = 8_000;
 const NOTICE_HEADER_BYTES = 32;
 /** A UUID and a comma. */
 const NOTICE_ID_BYTES = 37;
+/** What a notice tells of a new order: two UUIDs, four coordinates, four times and a slot, with what parts them. */
+const NOTICE_GIVEN_BYTES = 2 * 40 + 4 * 26 + 4 * 18 + 12;
 /** Largest page of a list that its schema allows, in orders. */
 const LARGEST_PAGE = 100;
 /** Time for which a network that was cut may still deliver what it kept. */
@@ -1635,6 +1646,11 @@ function assertRelations(): void {
     { 'NOTICE_IDS with their header in bytes': NOTICE_IDS * NOTICE_ID_BYTES + NOTICE_HEADER_BYTES },
     { POSTGRES_NOTICE_BYTES },
   );
+  const noticeOrderBytes = NOTICE_ID_BYTES + NOTICE_GIVEN_BYTES;
+  below(
+    { 'NOTICE_ORDERS with their header in bytes': NOTICE_ORDERS * noticeOrderBytes + NOTICE_HEADER_BYTES },
+    { POSTGRES_NOTICE_BYTES },
+  );
   below({ REQUEST_DEADLINE_MS }, { DEDUP_KEPT_MS });
 
   // Matching and drivers
@@ -1694,6 +1710,7 @@ function assertRelations(): void {
 
   // Between processes
   below({ MAX_FEED_BATCH }, { MAX_FEED_PENDING });
+  below({ 'GIVEN_FRESH_MS + CLOCK_ROUND_TRIP_MS': GIVEN_FRESH_MS + CLOCK_ROUND_TRIP_MS }, { HEARD_ORDERS_MS });
   below({ 'NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS': NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS }, { UNKNOWN_OUTCOME_MS });
 
   // Live pages

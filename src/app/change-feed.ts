@@ -1,6 +1,7 @@
 import { listenForNotices, type Notice, type NoticeKind } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
 import type { Fleet } from '../dispatch/fleet.ts';
+import type { GivenOrders } from '../dispatch/given-orders.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
@@ -18,6 +19,7 @@ import type { Database } from './database.ts';
 export type ChangeFeedParts = {
   readonly database: Pick<Database, 'sql' | 'processId'>;
   readonly fleet: Pick<Fleet, 'holderOf' | 'refreshOrders' | 'refreshDrivers' | 'rebuild'>;
+  readonly given: GivenOrders;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'matchOrder'>;
   readonly holds: Pick<StoreHolds, 'reload' | 'refresh'>;
   readonly sweep: Sweep;
@@ -99,7 +101,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     storeChanged: (retailerId) => changed.retailer.add([retailerId]),
   });
 
-  async function noticed({ kind, ids, own, paid }: Notice): Promise<void> {
+  async function noticed({ kind, ids, own, paid, given }: Notice): Promise<void> {
     if (kind === 'word') {
       if (own) for (const word of ids) secrets.heard(word);
       return;
@@ -108,7 +110,11 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     // notice counts.
     const isDoubtful = (id: string) => (kind === 'order' || kind === 'driver') && unknownOutcomes.has(id);
     const isFresh = (id: string) => READ_BY_NOTICE.has(kind) || isDoubtful(id);
-    const fresh = own ? ids.filter(isFresh) : ids;
+    const isTaken = (id: string) => {
+      const order = given.get(id);
+      return order !== undefined && !isDoubtful(id) && parts.given.take(id, order);
+    };
+    const fresh = ids.filter((id) => (own ? isFresh(id) : !isTaken(id)));
     if (fresh.length === 0) return;
     if (kind === 'organization') {
       credentials.organizations.forget(({ organizationId }) => fresh.includes(organizationId));

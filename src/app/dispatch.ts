@@ -5,6 +5,7 @@ import { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { startDueOrders } from '../dispatch/due-orders.ts';
 import { Fleet } from '../dispatch/fleet.ts';
+import { createGivenOrders } from '../dispatch/given-orders.ts';
 import { createGroupCommit } from '../dispatch/group-commit.ts';
 import { createIdleDrivers } from '../dispatch/idle-drivers.ts';
 import { createIdleRounds } from '../dispatch/idle-rounds.ts';
@@ -81,6 +82,7 @@ export function buildDispatch(parts: DispatchParts) {
   const dueOrders = startDueOrders({ ...parts, redispatch });
   closers.add('orders for later', async () => dueOrders.close());
   const shared = { ...parts, fleet, unknownOutcomes, redispatch };
+  const given = createGivenOrders(shared);
   const sweep = createSweep(shared);
   const releaseSilent = createSilentRelease(shared);
   const { admission, groupCommit, backlog } = buildCommit(parts);
@@ -104,6 +106,7 @@ export function buildDispatch(parts: DispatchParts) {
   const changeDropoff = createChangeDropoff(shared);
   return {
     fleet,
+    given,
     unknownOutcomes,
     redispatch,
     holds,

@@ -106,6 +106,24 @@ export class Drivers {
   }
 
   /**
+   * Writes an order that the database gave a driver, in its slot there. False, without effect, for an unknown
+   * driver, one whose slot has another order in memory, and an order that somebody else holds.
+   */
+  carry(id: string, order: CarriedOrder): boolean {
+    const { all } = this;
+    const slot = this.slotOf(id);
+    const holder = all.holderOf(order.orderId);
+    if (slot === undefined || (holder !== undefined && holder !== slot)) return false;
+    if (holder === slot) return true;
+    if (all.carriedOf(slot).some((other) => other.slot === order.slot)) return false;
+    all.count(slot, -1);
+    all.setAsideUntil.delete(slot);
+    all.give(slot, order);
+    all.reindex(slot);
+    return true;
+  }
+
+  /**
    * Takes the given order from a driver, or all if none is given, and ends that they are set aside. One who
    * then carries nothing is free since `nowMs`. False for one who has no such order and is not set aside.
    */

@@ -206,6 +206,15 @@ export class Matcher {
     return this.drivers.claim(driverId, typeof order === 'string' ? claimedOf({ orderId: order }) : order);
   }
 
+  /**
+   * Takes an order that another process gave a driver. False, without effect, where memory knows the driver, the
+   * slot or the order otherwise.
+   */
+  carry(driverId: string, order: CarriedOrder): boolean {
+    if (this.isWaiting(order.orderId) || this.isLater(order.orderId)) return false;
+    return this.drivers.carry(driverId, order);
+  }
+
   /** The slot in which a driver holds an order; 0 for an order that nobody holds. */
   slotOf(orderId: string): number {
     const slot = this.slots.holderOf(orderId);

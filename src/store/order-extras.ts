@@ -42,6 +42,21 @@ export const extraValues = (sql: Sql): Fragment => sql`
   more ->> 'external_id', more -> 'metadata', more -> 'items', more ->> 'pickup_instructions',
   more ->> 'dropoff_instructions', coalesce((more ->> 'leave_at_door')::boolean, false), more -> 'scenario',
   (more ->> 'ready_at')::timestamptz, (more ->> 'deliver_after')::timestamptz,
-  coalesce((more ->> 'deliver_by')::timestamptz, greatest(at, (more ->> 'ready_at')::timestamptz,
-    (more ->> 'deliver_after')::timestamptz) + make_interval(mins => promise)),
+  ${newDeliverBy(sql)},
   coalesce(more ->> 'size', ${DEFAULT_SIZE}), (more ->> 'dispatch_from')::timestamptz`;
+
+/** Until when a new order is promised. */
+const newDeliverBy = (sql: Sql): Fragment => sql`
+  coalesce((more ->> 'deliver_by')::timestamptz, greatest(at, (more ->> 'ready_at')::timestamptz,
+    (more ->> 'deliver_after')::timestamptz) + make_interval(mins => promise))`;
+
+/**
+ * What a notice tells other processes of a new order with its driver, a JSON list without colons; null for one
+ * without a driver. `GivenRow` of the notices names its elements. Times are milliseconds since 1970.
+ */
+export const givenOrder = (sql: Sql): Fragment => {
+  const ms = (time: Fragment) => sql`(extract(epoch from ${time}) * 1000)::int8`;
+  return sql`case when driver_id is not null then json_build_array(driver_id, retailer_id, slot, lat, lng, to_lat,
+    to_lng, ${ms(sql`at`)}, ${ms(sql`(more ->> 'ready_at')::timestamptz`)},
+    ${ms(sql`(more ->> 'deliver_after')::timestamptz`)}, ${ms(newDeliverBy(sql))}) end`;
+};

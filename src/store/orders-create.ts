@@ -5,10 +5,10 @@ import type { PickupPointSource, PlaceOrder } from '../domain/order.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { DEFAULT_UNPAID_ORDERS_ALLOWED, NOTICE_IDS } from '../limits.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED, NOTICE_ORDERS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { firstLease, jobListAsJson, keyIsGood, mayTake, rowsOf } from './fragments.ts';
-import { extraColumns, extrasText, extraValues } from './order-extras.ts';
+import { extraColumns, extrasText, extraValues, givenOrder } from './order-extras.ts';
 import { promisedBy } from './order-times.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { rejectedCandidatesText } from './rejected-candidates.ts';
@@ -192,8 +192,9 @@ export async function insertOrders(
       ) j
       returning id, queue, order_id, retailer_id, run_at, relays
     ), notice as (
-      select pg_notify('sameday', ${processId} || ':order:' || string_agg(id::text, ','))
-      from (select id, row_number() over () / ${NOTICE_IDS} as part from created) c group by part
+      select pg_notify('sameday', ${processId} || ':order:' || string_agg(id::text, ',') || '::' || json_agg(given))
+      from (select id, ${givenOrder(sql)} as given, row_number() over () / ${NOTICE_ORDERS} as part
+            from good where ${wasCreated}) c group by part
     )
     select i.id, c.created_at, c.expires_at, c.deliver_by, coalesce(j.outbox, '[]') as outbox
     from input i left join created c on c.id = i.id

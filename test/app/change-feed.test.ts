@@ -2,17 +2,21 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
 import { Closers } from '../../src/app/closers.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
+import { createGivenOrders } from '../../src/dispatch/given-orders.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
+import type { OrderExtras } from '../../src/domain/order.ts';
+import { GIVEN_FRESH_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
+import type { NewOrder } from '../../src/store/orders-create.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder } from '../harness/orders.ts';
 import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
@@ -41,10 +45,24 @@ async function api(secrets = NO_SECRETS) {
     await sql.end({ timeout: 1 });
   });
   const seen: string[] = [];
-  const tables = { areAway: false };
-  const read = <T>(what: string, rows: () => Promise<T>): Promise<T> => {
+  let held = Promise.resolve();
+  const tables = {
+    areAway: false,
+    /** Has the rows of reads arrive late, with what they were when the reads began. */
+    hold(): () => void {
+      let release: () => void = () => undefined;
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
+    },
+  };
+  const read = async <T>(what: string, rows: () => Promise<T>): Promise<T> => {
     seen.push(what);
-    return tables.areAway ? Promise.reject(new StatementGivenUp('DATABASE_AWAY')) : rows();
+    if (tables.areAway) throw new StatementGivenUp('DATABASE_AWAY');
+    const found = await rows();
+    await held;
+    return found;
   };
   const real = storeOf(sql, 'api');
   const store: Store = {
@@ -69,10 +87,16 @@ async function api(secrets = NO_SECRETS) {
   events.subscribe(paymentWait);
   const nothing = async () => undefined;
   const matcher = new Matcher(TIERS);
+  const fleet = new Fleet(matcher, store, events);
+  const driverAvailable = (driverId: string) => void seen.push(`woken ${driverId}`);
+  const times = { aheadMs: 0 };
+  const clock = { now: () => Date.now() + times.aheadMs };
+  const given = createGivenOrders({ matcher, fleet, redispatch: { driverAvailable }, events, clock });
   await followChanges({
     database: { sql, processId: 'api' },
-    fleet: new Fleet(matcher, store, events),
-    redispatch: { driverAvailable: (driverId) => seen.push(`woken ${driverId}`), matchOrder: nothing },
+    fleet,
+    given,
+    redispatch: { driverAvailable, matchOrder: nothing },
     holds: { reload: nothing, refresh: nothing },
     sweep: { run: nothing, listening: () => undefined },
     unknownOutcomes,
@@ -97,7 +121,7 @@ async function api(secrets = NO_SECRETS) {
     return seen.filter((what) => !what.includes(driverId));
   };
   seen.length = 0;
-  return { seen, handled, matcher, paymentWait, unknownOutcomes, tables };
+  return { seen, handled, matcher, fleet, events, times, paymentWait, unknownOutcomes, tables };
 }
 
 async function assignedOrder() {
@@ -143,6 +167,114 @@ test('after a notice without a result, such as an older version sends, the table
   await database.sql`select pg_notify('sameday', ${`worker:details:${orderId}`})`;
   expect(await waiting).toBe('paid');
   expect(seen).toEqual([`details ${orderId}`, `payments read ${orderId}`]);
+});
+
+const EXTRAS: OrderExtras = {
+  externalId: null,
+  metadata: {},
+  items: [],
+  pickupInstructions: null,
+  dropoffInstructions: null,
+  leaveAtDoor: false,
+  readyAt: new Date('2026-07-01T12:00:00.123Z'),
+  deliverAfter: new Date('2026-07-01T13:00:00Z'),
+  deliverBy: null,
+  size: 'small',
+  scenario: null,
+};
+const DROPOFF = {
+  point: { lat: 37.7712345678901, lng: -122.4212345678901 },
+  accuracyMeters: 20,
+  source: 'zip_centroid',
+} as const;
+
+/** Has another process commit an order with a free driver. */
+async function given(extras: OrderExtras | null = null, dropoff: NewOrder['dropoff'] = DROPOFF) {
+  const { sql } = database;
+  const driverId = await addDriverRow(sql);
+  const options = extras ? { driverId, extras } : { driverId };
+  const draft = { ...(await draftOrder(sql, await addStoreRow(sql), options)), dropoff };
+  return { driverId, orderId: draft.id, commit: () => storeOf(sql, 'other').insertOrders([draft]) };
+}
+
+test.each([
+  ['an order', null, DROPOFF],
+  ['an order with times', EXTRAS, DROPOFF],
+  ['an order whose door nobody knows', null, null],
+])(
+  '%s that another process gave a driver is in memory as a read would bring it, and nothing is read',
+  async (...order) => {
+    const [, extras, dropoff] = order;
+    const { driverId, orderId, commit } = await given(extras, dropoff);
+    const { seen, handled, matcher, fleet } = await api();
+    await commit();
+    expect(await handled()).toEqual([`page ${orderId} of ${driverId}`, `phone ${driverId}`]);
+    const told = matcher.driver(driverId);
+    expect(told?.carried).toHaveLength(1);
+    await fleet.refreshDrivers([driverId]);
+    expect(seen).toContain(`drivers read ${driverId}`);
+    expect(told).toEqual(matcher.driver(driverId));
+  },
+);
+
+test('a read that began before an order was given is repeated', async () => {
+  const { driverId, orderId, commit } = await given();
+  const { seen, handled, matcher, fleet, tables } = await api();
+  const release = tables.hold();
+  const reading = fleet.refreshDrivers([driverId]);
+  await expect.poll(() => seen, soon).toContain(`drivers read ${driverId}`);
+  await commit();
+  await expect.poll(() => matcher.holderOf(orderId), soon).toBe(driverId);
+  release();
+  await reading;
+  expect(matcher.holderOf(orderId)).toBe(driverId);
+  expect((await handled()).filter((what) => what === `drivers read ${driverId}`)).toHaveLength(2);
+});
+
+test('a new order that waits is read', async () => {
+  const { sql } = database;
+  const { handled, matcher } = await api();
+  const { orderId } = await addOrder(sql, await addStoreRow(sql));
+  expect(await handled()).toContain(`orders read ${orderId}`);
+  expect(matcher.isWaiting(orderId)).toBe(true);
+});
+
+test('an order that this process heard of before its notice is read', async () => {
+  const { driverId, orderId, commit } = await given();
+  const { handled, matcher, events } = await api();
+  events.orderChanged(orderId, driverId);
+  await commit();
+  expect(await handled()).toContain(`orders read ${orderId}`);
+  expect(matcher.holderOf(orderId)).toBe(driverId);
+});
+
+test('an order whose notice is old is read, whichever clock is wrong', async () => {
+  for (const aheadMs of [GIVEN_FRESH_MS + 1_000, -GIVEN_FRESH_MS - 1_000]) {
+    const { orderId, commit } = await given();
+    const { handled, times } = await api();
+    times.aheadMs = aheadMs;
+    await commit();
+    expect(await handled()).toContain(`orders read ${orderId}`);
+  }
+});
+
+test('an order with a write of unknown outcome is read, whatever its notice tells', async () => {
+  const { orderId, commit } = await given();
+  const { seen, handled, unknownOutcomes } = await api();
+  unknownOutcomes.add(orderId);
+  await expect.poll(() => seen, soon).toContain(`orders read ${orderId}`);
+  seen.length = 0;
+  await commit();
+  expect(await handled()).toContain(`orders read ${orderId}`);
+});
+
+test('an order for a driver who has another one here is read with the driver', async () => {
+  const { driverId, orderId, commit } = await given();
+  const { handled, matcher } = await api();
+  matcher.claim(driverId, 'claimed here');
+  await commit();
+  expect(await handled()).toContain(`orders read ${orderId}`);
+  expect(matcher.carriedBy(driverId)).toEqual([expect.objectContaining({ orderId })]);
 });
 
 test('a step of an order is read with its driver, who is matched and told', async () => {

@@ -57,6 +57,7 @@ async function api(url = database.url, now?: () => number) {
   await followChanges({
     database: { sql, processId: 'api' },
     fleet: new Fleet(new Matcher(TIERS), real, events),
+    given: { take: () => false },
     redispatch: { driverAvailable: () => undefined, matchOrder: nothing },
     sweep: { run: nothing, listening: () => undefined },
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),

@@ -1,11 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { listenForNotices, type NoticeHandlers } from '../../src/bus/notices.ts';
+import { type GivenOrder, listenForNotices, type NoticeHandlers } from '../../src/bus/notices.ts';
+import { newId, newTrackingToken } from '../../src/domain/ids.ts';
+import { MAX_COMMIT_BATCH } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
+import type { CommittedOrder, NewOrder } from '../../src/store/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addStoreRow, draftOrder } from '../harness/orders.ts';
+import { addDriverRow, addStoreRow, draftOrder, PICKUP } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openGateway } from './gateway.ts';
 
@@ -59,6 +62,76 @@ test('an order committed by one process is heard by the others, and by itself as
   await expect.poll(() => me.heard, soon).toEqual([`order ${order.id}`]);
   await expect.poll(() => other.heard, soon).toEqual([`own order ${order.id}`]);
 });
+
+test('the notice of orders with drivers tells the others of each, and the build before reads its ids', async () => {
+  const { sql } = database;
+  const store = await addStoreRow(sql);
+  const drafts: NewOrder[] = [];
+  for (const point of [{ lat: 1.2345678901234568e-5, lng: -122.4194155 }, null]) {
+    const driverId = await addDriverRow(sql);
+    const dropoff = point && ({ point, accuracyMeters: 20, source: 'zip_centroid' } as const);
+    drafts.push({ ...(await draftOrder(sql, store, { driverId })), pickup: point ?? PICKUP, dropoff });
+  }
+  drafts.push(await draftOrder(sql, store));
+  const given = new Map<string, GivenOrder>();
+  const { heard } = await listener({
+    changed: (notice) => {
+      for (const [id, order] of notice.given) given.set(id, order);
+    },
+  });
+  const payloads: string[] = [];
+  const raw = await sql.listen('sameday', (payload) => void payloads.push(payload));
+  onTestFinished(() => raw.unlisten());
+  const committed = await storeOf(sql, 'other').insertOrders(drafts);
+  await expect.poll(() => heard.length + payloads.length, soon).toBe(2);
+  const [, kind, ids, paid] = (payloads[0] as string).split(':');
+  expect([kind, ids?.split(',').toSorted(), paid]).toEqual(['order', drafts.map(({ id }) => id).toSorted(), '']);
+  for (const { id, driver, pickup, dropoff } of drafts) {
+    const { createdAt, deliverBy } = committed.get(id) as CommittedOrder;
+    const place = { retailerId: store.retailerId, slot: 0, step: 'to_fetch', pickup, dropoff: dropoff?.point ?? null };
+    const times = { readyAtMs: createdAt.getTime(), deliverByMs: deliverBy.getTime() };
+    const order = driver && {
+      driverId: driver.driverId,
+      atMs: createdAt.getTime(),
+      carried: { orderId: id, ...place, ...times },
+    };
+    expect(given.get(id)).toEqual(order ?? undefined);
+  }
+});
+
+test('the notices of the largest commit hold all of its orders, however long their numbers are', async () => {
+  const { sql } = database;
+  const [store, driverId] = [await addStoreRow(sql), await addDriverRow(sql)];
+  await sql`update drivers set capacity = 8 where id = ${driverId}`;
+  await sql`alter table orders disable trigger user`;
+  await sql`drop index orders_driver_slot`;
+  const longest = { lat: -1.2345678901234568e-5, lng: -1.2345678901234568e-5 };
+  const draft = await draftOrder(sql, store, { driverId });
+  const dropoff = { point: longest, accuracyMeters: 20, source: 'zip_centroid' } as const;
+  const drafts = Array.from({ length: MAX_COMMIT_BATCH }, () => {
+    const ids = { id: newId(), customerId: newId(), dropoffAddressId: newId(), trackingToken: newTrackingToken() };
+    return { ...draft, ...ids, pickup: longest, dropoff };
+  });
+  const given = new Set<string>();
+  await listener({
+    changed: (notice) => {
+      for (const id of notice.given.keys()) given.add(id);
+    },
+  });
+  await storeOf(sql, 'other').insertOrders(drafts);
+  await expect.poll(() => given.size, soon).toBe(MAX_COMMIT_BATCH);
+});
+
+test.each(['x', '{}', '[1]', '[[1],null]', '[["d"]]'])(
+  'a notice that tells %s of an order tells nothing',
+  async (facts) => {
+    const given: unknown[] = [];
+    const { heard } = await listener({ changed: (notice) => void given.push(...notice.given.keys()) });
+    await say(`other:order:o1,o2::${facts}`);
+    await expect.poll(() => heard, soon).toEqual(['order o1+o2']);
+    expect(given).toEqual([]);
+  },
+);
 
 test('listening has begun, and was reported once, when the call returns', async () => {
   const { heard, began } = await listener();

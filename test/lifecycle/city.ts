@@ -4,6 +4,7 @@ import { createCancelOrder } from '../../src/dispatch/cancel-order.ts';
 import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
 import { createDriverActions } from '../../src/dispatch/driver-actions.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
+import { createGivenOrders } from '../../src/dispatch/given-orders.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createPlaceOrder } from '../../src/dispatch/place-order.ts';
@@ -67,6 +68,7 @@ export async function startProcess(tables: Tables, processId: string) {
   const parts = { store, matcher, tiers, relay, paymentWait, events, unknownOutcomes, fleet, clock, logger };
   const redispatch = createRedispatch(parts);
   const shared = { ...parts, redispatch };
+  const given = createGivenOrders(shared);
   const sweep = createSweep(shared);
   const actions = createDriverActions({ ...shared, receipts: async () => null, releasesPerHour: 0 });
   const positions = createPositions({ ...shared, writer: createWriter(tables) });
@@ -93,7 +95,7 @@ export async function startProcess(tables: Tables, processId: string) {
   const forget = () => undefined;
   const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
   const holds = { reload: async () => undefined, refresh: async () => undefined };
-  await followChanges({ ...shared, database, holds, sweep, credentials, secrets: NO_SECRETS, closers });
+  await followChanges({ ...shared, given, database, holds, sweep, credentials, secrets: NO_SECRETS, closers });
   // The start has swept; the events of a test are to be enough without a sweep.
   await sweep.run();
   return {

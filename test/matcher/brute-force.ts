@@ -56,6 +56,7 @@ export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
   | 'availableDrivers'
   | 'carriedBy'
+  | 'carry'
   | 'hasRoomBeside'
   | 'setStep'
   | 'slotOf'

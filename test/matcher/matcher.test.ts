@@ -167,6 +167,39 @@ describe('a claim', () => {
   });
 });
 
+describe('an order that another process gave a driver', () => {
+  it('is carried in its slot, and the driver gets no other', () => {
+    put('a', 0, { capacity: 2 });
+    expect(matcher.carry('a', { ...carrying('one'), slot: 1 })).toBe(true);
+    expect(matcher.carry('a', { ...carrying('one'), slot: 1 })).toBe(true);
+    expect(matcher.carriedBy('a')).toEqual([{ ...carrying('one'), slot: 1 }]);
+    expect(matcher.nearest(query())).toBeUndefined();
+    expect(matcher.carry('a', carrying('two'))).toBe(true);
+    expect(matcher.freeCount()).toBe(0);
+  });
+
+  it('is not taken where memory knows the driver, the slot or the order otherwise', () => {
+    put('a', 0);
+    put('b', 0);
+    expect(matcher.carry('stranger', carrying('one'))).toBe(false);
+    matcher.claim('a', 'mine');
+    expect(matcher.carry('a', carrying('one'))).toBe(false);
+    expect(matcher.carry('b', carrying('mine'))).toBe(false);
+    wait('waits');
+    expect(matcher.carry('b', carrying('waits'))).toBe(false);
+    expect([orderOf(matcher.driver('a')), orderOf(matcher.driver('b'))]).toEqual(['mine', null]);
+  });
+
+  it('ends that the driver is set aside', () => {
+    put('a', 0);
+    matcher.claim('a', 'lost');
+    matcher.setAside('a', 'lost', NOW);
+    expect(matcher.carry('a', carrying('one'))).toBe(true);
+    matcher.release('a', NOW, 'one');
+    expect(matcher.nearest(query())?.driverId).toBe('a');
+  });
+});
+
 describe('a driver set aside', () => {
   it('gets no order until a row, a duty change or a release brings something new', () => {
     const changes = [

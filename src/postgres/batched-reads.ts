@@ -58,13 +58,14 @@ export function batched<Item, Value>(
   let waiting: Caller[] = [];
   let isScheduled = false;
   let notBeforeMs = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let isTimed = false;
 
   function schedule(): void {
     if (isScheduled || waiting.length === 0) return;
     const waitMs = notBeforeMs - performance.now();
     if (waitMs > 0 && waiting.length < maxBatch) {
-      timer ??= setTimeout(due, waitMs);
+      if (!isTimed) setTimeout(due, waitMs);
+      isTimed = true;
       return;
     }
     isScheduled = true;
@@ -78,7 +79,7 @@ export function batched<Item, Value>(
   }
 
   function due(): void {
-    timer = undefined;
+    isTimed = false;
     schedule();
   }
 

@@ -61,8 +61,7 @@ function serializeJson(value: unknown): string {
 }
 
 const ESCAPED = /[\\"]/;
-const quote = (text: string): string =>
-  ESCAPED.test(text) ? `"${text.replace(/[\\"]/g, '\\$&')}"` : `"${text}"`;
+const quote = (text: string): string => (ESCAPED.test(text) ? `"${text.replace(/[\\"]/g, '\\$&')}"` : `"${text}"`);
 /** A number needs no quotes; whatever else comes is Postgres's to refuse. */
 const number = (value: unknown): string => (Number.isFinite(value) ? String(value) : quote(String(value)));
 

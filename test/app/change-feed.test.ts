@@ -274,7 +274,8 @@ test('an order for a driver who has another one here is read with the driver', a
   matcher.claim(driverId, 'claimed here');
   await commit();
   expect(await handled()).toContain(`orders read ${orderId}`);
-  expect(matcher.carriedBy(driverId)).toEqual([expect.objectContaining({ orderId })]);
+  const carried = () => matcher.carriedBy(driverId);
+  await expect.poll(carried, soon).toEqual([expect.objectContaining({ orderId })]);
 });
 
 test('a step of an order is read with its driver, who is matched and told', async () => {

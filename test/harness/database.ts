@@ -28,11 +28,12 @@ export async function freshDatabase(options: { migrated?: boolean; max?: number 
   const name = `test_${process.pid}_${randomBytes(4).toString('hex')}`;
   const template = options.migrated === false ? 'template0' : server.template;
   await onServer(server.url, async (admin) => {
-    // Copied, it takes less of a core than written to the log row by row.
-    await admin`create database ${admin(name)} template ${admin(template)} strategy file_copy`;
+    await admin`create database ${admin(name)} template ${admin(template)}`;
   });
   const url = withDatabase(server.url, name);
-  const sql = connect({ url, applicationName: 'test', max: options.max ?? 5 });
+  // A statement that takes long on a busy machine is no fault.
+  const patience = { statementTimeoutMs: STEP_MS, deadlineMs: STEP_MS };
+  const sql = connect({ url, applicationName: 'test', max: options.max ?? 5, ...patience });
   return {
     url,
     sql,

@@ -30,7 +30,6 @@ import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { createWaitingRoom, type WaitingBounds } from '../dispatch/waiting-room.ts';
 import { createPositionWriter } from '../dispatch/write-behind.ts';
 import {
-  ADMISSION_SHARE,
   ADMISSION_SLICE_MS,
   COMMIT_GATHER_MS,
   DEDUP_KEPT_MS,
@@ -39,7 +38,6 @@ import {
   MAX_COMMITS_IN_FLIGHT,
   MAX_LATER_ORDERS,
   MAX_LATER_ORDERS_PER_RETAILER,
-  MAX_TOLD_AT_ONCE,
   MAX_UNKNOWN_OUTCOMES,
   MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
@@ -147,7 +145,7 @@ function roomFor(isSandbox: boolean): WaitingBounds {
 /** Admission control and group commit, which share the count of unstored orders. */
 function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
   const backlog = new CommitBacklog();
-  const admission = new AdmissionControl({ leastMs: ADMISSION_SLICE_MS, share: ADMISSION_SHARE }, backlog);
+  const admission = new AdmissionControl(ADMISSION_SLICE_MS, backlog);
   const orderJobs = { locate: config.geocoderUrl !== null, smsDelaySeconds: config.sms.delaySeconds };
   const groupCommit = createGroupCommit(
     { store, database, backlog, pace, orderJobs, unpaidAllowed: config.unpaidOrdersAllowed },
@@ -159,7 +157,6 @@ function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
       resolveMs: RESOLVE_MS,
       resolvePauseMs: RESOLVE_PAUSE_MS,
       gatherMs: COMMIT_GATHER_MS,
-      maxToldAtOnce: MAX_TOLD_AT_ONCE,
     },
     logger,
   );

@@ -16,7 +16,9 @@ export async function startInTurns<Order, Result>(
 ): Promise<Result[]> {
   const admitted: boolean[] = [];
   for (let at = 0; at < orders.length; at += atOnce) {
-    admitted.push(...(await Promise.all(orders.slice(at, at + atOnce).map(() => admission.enter()))));
+    const turns = orders.slice(at, at + atOnce).map(() => admission.enter());
+    admitted.push(...turns.map((turn) => turn !== null));
+    await Promise.all(turns.filter((turn) => turn !== null));
   }
   return Promise.all(orders.map((order, index) => (admitted[index] ? start(order) : refused(order))));
 }

@@ -1,41 +1,23 @@
-import {
-  ASSUMED_ORDER_RATE,
-  LATE_ORDER_MS,
-  MAX_ORDER_WAIT_MS,
-  MIN_UNSTORED_ORDERS,
-  ORDER_RATE_MS,
-  ORDER_RATES_KEPT,
-  YOUNG_ORDER_MS,
-} from '../limits.ts';
+import { ASSUMED_ORDER_RATE, MAX_ORDER_WAIT_MS, MIN_UNSTORED_ORDERS, ORDER_RATE_WINDOW_MS } from '../limits.ts';
 
 /** Orders below which the rate is not measured: the callers set it, not the machine. */
 const IN_LINE = MIN_UNSTORED_ORDERS / 2;
 
 /**
- * The orders that are not stored yet, and whether one more would wait too long. Two things tell: the orders
- * in line by the rate at which this process stores them, and how long the oldest of them has waited already
- * (as CoDel judges a queue by its sojourn time: Nichols & Jacobson 2012). A burst leaves the oldest young
- * whatever the rate was before it; a machine that became slower leaves it old before the rate tells.
+ * The orders that are not stored yet, and the rate at which this process stores them.
  *
- * The rate is that of the last times in which enough orders stood in line, as only then the machine sets it,
- * without the slowest of them: a stall, or the first second of a cold process, does not look like the machine.
+ * The rate is that of the time in which enough orders stood in line, as only then the machine sets it. Older
+ * time counts less, by half after about ORDER_RATE_WINDOW_MS. Until it is known it is ASSUMED_ORDER_RATE.
  */
 export class CommitBacklog {
   /** Orders that wait for their turn to start. */
   queued = 0;
   /** Orders that have started and are not committed. */
   started = 0;
-  readonly #firsts: (() => number | undefined)[] = [];
-  /** Orders a second, the newest last. */
-  #rates: readonly number[] = Array.from({ length: ORDER_RATES_KEPT }, () => ASSUMED_ORDER_RATE);
-  #stored = 0;
-  /** End of the commit from which the next rate counts, if enough orders stood in line since. */
-  #sinceMs: number | null = null;
-
-  /** Adds a line of orders that are not sent to the database; `firstSinceMs` says when the first of them came. */
-  addLine(firstSinceMs: () => number | undefined): void {
-    this.#firsts.push(firstSinceMs);
-  }
+  #storedInLine = 0;
+  #inLineMs = 0;
+  /** End of the last commit, if enough orders stood in line then. */
+  #inLineSince: number | null = null;
 
   /** Number of orders that are not stored. */
   get orders(): number {
@@ -44,43 +26,22 @@ export class CommitBacklog {
 
   /** Orders a second that are stored while enough stand in line. */
   get ratePerSecond(): number {
-    return (sum(this.#rates) - Math.min(...this.#rates)) / (ORDER_RATES_KEPT - 1);
+    return this.#inLineMs === 0 ? ASSUMED_ORDER_RATE : (this.#storedInLine / this.#inLineMs) * 1_000;
   }
 
   /** Whether another order would wait longer than MAX_ORDER_WAIT_MS for its commit. */
-  isFull(nowMs: number): boolean {
-    if (this.orders < MIN_UNSTORED_ORDERS) return false;
-    const oldestMs = this.#oldestMs(nowMs);
-    if (oldestMs >= LATE_ORDER_MS) return true;
-    const rate = this.ratePerSecond;
-    const believed = oldestMs < YOUNG_ORDER_MS ? Math.max(rate, ASSUMED_ORDER_RATE) : rate;
-    return this.orders >= (believed * MAX_ORDER_WAIT_MS) / 1_000;
+  isFull(): boolean {
+    return this.orders >= Math.max(MIN_UNSTORED_ORDERS, (this.ratePerSecond * MAX_ORDER_WAIT_MS) / 1_000);
   }
 
-  /** Counts a commit of started orders that ended at `nowMs`, by `performance.now`. */
+  /** Counts a commit that ended at `nowMs`, by `performance.now`. */
   committed(orders: number, nowMs: number): void {
-    const isInLine = this.orders >= IN_LINE;
-    this.started -= orders;
-    this.#measure(orders, nowMs, isInLine);
-  }
-
-  #measure(orders: number, nowMs: number, isInLine: boolean): void {
-    this.#stored += orders;
-    const passedMs = nowMs - (this.#sinceMs ?? nowMs);
-    if (isInLine && this.#sinceMs !== null && passedMs < ORDER_RATE_MS) return;
-    if (passedMs >= ORDER_RATE_MS) {
-      this.#rates = [...this.#rates, (this.#stored / passedMs) * 1_000].slice(-ORDER_RATES_KEPT);
+    if (this.#inLineSince !== null) {
+      const passedMs = nowMs - this.#inLineSince;
+      const weight = Math.exp(-passedMs / ORDER_RATE_WINDOW_MS);
+      this.#storedInLine = this.#storedInLine * weight + orders;
+      this.#inLineMs = this.#inLineMs * weight + passedMs;
     }
-    this.#stored = 0;
-    this.#sinceMs = isInLine ? nowMs : null;
+    this.#inLineSince = this.orders >= IN_LINE ? nowMs : null;
   }
-
-  /** How long the oldest order has waited that is not sent to the database. */
-  #oldestMs(nowMs: number): number {
-    return Math.max(0, ...this.#firsts.map((firstSinceMs) => nowMs - (firstSinceMs() ?? nowMs)));
-  }
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -61,7 +61,6 @@ export function createGroupCommit(
     resolveMs: number;
     resolvePauseMs: number;
     gatherMs: number;
-    maxToldAtOnce: number;
   },
   logger: Logger,
 ): GroupCommit {
@@ -73,13 +72,12 @@ export function createGroupCommit(
   let isWatched = false;
   let gathering: NodeJS.Timeout | undefined;
   let isGathered = false;
-  backlog.addLine(() => queue[0]?.caller.sinceMs);
   const commitBatch = createCommitBatch({ ...parts, unresolved: pump }, bounds, logger);
 
   function pump(): void {
     scheduled = false;
     if (database.isAway()) {
-      for (const waiter of queue.splice(0)) drop(waiter);
+      for (const { resolve } of queue.splice(0)) resolve({ kind: 'unavailable' });
     }
     if (queue.length === 0 || inFlight >= bounds.maxInFlight) return;
     const isFree = inFlight === slow;
@@ -99,17 +97,11 @@ export function createGroupCommit(
 
   function dropUnwanted(): void {
     const lateMs = performance.now() - bounds.maxWaitMs;
-    queue = queue.filter((waiter) => {
-      const isUnwanted = waiter.caller.signal.aborted || waiter.caller.sinceMs <= lateMs;
-      if (isUnwanted) drop(waiter);
+    queue = queue.filter(({ caller, resolve }) => {
+      const isUnwanted = caller.signal.aborted || caller.sinceMs <= lateMs;
+      if (isUnwanted) resolve({ kind: 'unavailable' });
       return !isUnwanted;
     });
-  }
-
-  /** Tells the caller of an order that is never sent to the database. */
-  function drop({ resolve }: Waiter): void {
-    backlog.started--;
-    resolve({ kind: 'unavailable' });
   }
 
   /** Drops orders that waited too long while slow commits keep the queue from moving. */
@@ -141,16 +133,8 @@ export function createGroupCommit(
       if (isSlow) slow--;
       ended(batch);
       pump();
-      void tell(batch, outcomes);
+      for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
     });
-  }
-
-  /** Tells the callers, some in each turn of the event loop, since their replies follow at once. */
-  async function tell(batch: readonly Waiter[], outcomes: ReadonlyMap<string, CommitOutcome>): Promise<void> {
-    for (const [index, { order, resolve }] of batch.entries()) {
-      if (index > 0 && index % bounds.maxToldAtOnce === 0) await new Promise((next) => setImmediate(next));
-      resolve(outcomes.get(order.id) ?? { kind: 'failed' });
-    }
   }
 
   function ended(batch: readonly Waiter[]): void {
@@ -163,7 +147,14 @@ export function createGroupCommit(
     commit: (order, caller) =>
       new Promise((resolve) => {
         backlog.started++;
-        queue.push({ order, caller, resolve });
+        queue.push({
+          order,
+          caller,
+          resolve(outcome) {
+            backlog.started--;
+            resolve(outcome);
+          },
+        });
         watch();
         // Orders of the same turn of the event loop share a batch.
         if (!scheduled) setImmediate(pump);

@@ -70,7 +70,7 @@ async function world(
       placed.push({ request, key: identity.key });
       return place({ request, key: identity.key });
     },
-    admission: new AdmissionControl({ leastMs: 60_000, share: 0 }, backlog),
+    admission: new AdmissionControl(60_000, backlog),
   };
   const logged: string[] = [];
   const logger = { error: (_: unknown, message: string) => void logged.push(message) };

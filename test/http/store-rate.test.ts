@@ -94,7 +94,7 @@ describe('creating an order', () => {
           counts.placed++;
           return { kind: 'unavailable' };
         },
-        admission: new AdmissionControl({ leastMs: 60_000, share: 0 }, backlog),
+        admission: new AdmissionControl(60_000, backlog),
       },
       store: { isKeyGood: async () => true },
       trackingUrl: () => 'http://localhost',

@@ -51,7 +51,9 @@ export function ordersBatch(parts: {
     async handle(request) {
       const sinceMs = performance.now();
       // Before the body is parsed, as for a single order.
-      if (!(await admission.enter())) throw TOO_MANY;
+      const turn = admission.enter();
+      if (!turn) throw TOO_MANY;
+      await turn;
       return placeAll(request, sinceMs);
     },
   };

@@ -50,7 +50,9 @@ export function ordersCreate(parts: {
     async handle(request) {
       const sinceMs = performance.now();
       // Before the body is parsed, since a refusal must cost a small part of what an order costs.
-      if (!(await dispatch.admission.enter())) throw TOO_MANY;
+      const turn = dispatch.admission.enter();
+      if (!turn) throw TOO_MANY;
+      await turn;
       return create(request, sinceMs);
     },
   };

@@ -235,8 +235,8 @@ test('a new order that waits is read', async () => {
   const { sql } = database;
   const { handled, matcher } = await api();
   const { orderId } = await addOrder(sql, await addStoreRow(sql));
-  expect(await handled()).toContain(`orders read ${orderId}`);
-  expect(matcher.isWaiting(orderId)).toBe(true);
+  await expect.poll(handled, soon).toContain(`orders read ${orderId}`);
+  await expect.poll(() => matcher.isWaiting(orderId), soon).toBe(true);
 });
 
 test('an order that this process heard of before its notice is read', async () => {
@@ -244,8 +244,8 @@ test('an order that this process heard of before its notice is read', async () =
   const { handled, matcher, events } = await api();
   events.orderChanged(orderId, driverId);
   await commit();
-  expect(await handled()).toContain(`orders read ${orderId}`);
-  expect(matcher.holderOf(orderId)).toBe(driverId);
+  await expect.poll(handled, soon).toContain(`orders read ${orderId}`);
+  await expect.poll(() => matcher.holderOf(orderId), soon).toBe(driverId);
 });
 
 test('an order whose notice is old is read, whichever clock is wrong', async () => {
@@ -254,7 +254,7 @@ test('an order whose notice is old is read, whichever clock is wrong', async () 
     const { handled, times } = await api();
     times.aheadMs = aheadMs;
     await commit();
-    expect(await handled()).toContain(`orders read ${orderId}`);
+    await expect.poll(handled, soon).toContain(`orders read ${orderId}`);
   }
 });
 
@@ -265,7 +265,7 @@ test('an order with a write of unknown outcome is read, whatever its notice tell
   await expect.poll(() => seen, soon).toContain(`orders read ${orderId}`);
   seen.length = 0;
   await commit();
-  expect(await handled()).toContain(`orders read ${orderId}`);
+  await expect.poll(handled, soon).toContain(`orders read ${orderId}`);
 });
 
 test('an order for a driver who has another one here is read with the driver', async () => {
@@ -273,7 +273,7 @@ test('an order for a driver who has another one here is read with the driver', a
   const { handled, matcher } = await api();
   matcher.claim(driverId, 'claimed here');
   await commit();
-  expect(await handled()).toContain(`orders read ${orderId}`);
+  await expect.poll(handled, soon).toContain(`orders read ${orderId}`);
   const carried = () => matcher.carriedBy(driverId);
   await expect.poll(carried, soon).toEqual([expect.objectContaining({ orderId })]);
 });

@@ -15,7 +15,7 @@ type ExchangeRequest = {
   readonly timeoutMs: number;
 };
 
-type ExchangeReply = {
+export type ExchangeReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -46,9 +46,9 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Exchanges one HTTP request and its whole reply over kept connections. It stands below the vendors' SDKs,
- * whose own clients bound the silence on a socket instead of the call, do not bound the reply, and do not
- * tell whether a request was sent.
+ * Exchanges one HTTP request and its whole reply over kept connections. Charges, texts and the vendors' SDKs
+ * use it in place of the SDKs' own clients, which bound the silence on a socket instead of the call, do not
+ * bound the reply, and do not tell whether a request was sent.
  */
 export function createHttpExchange(): HttpExchange {
   const options = { keepAlive: true, maxSockets: VENDOR_SOCKETS, timeout: VENDOR_SOCKET_IDLE_MS };
@@ -78,8 +78,8 @@ function exchange(open: typeof http.request, agent: http.Agent, request: Exchang
       outgoing.destroy();
       if (error instanceof ExchangeError) return reject(error);
       if (!connected) return reject(new ExchangeError(retryLater('unreachable'), error.code ?? 'UNREACHABLE'));
-      // Node's code stays where the vendor had just closed a kept connection, since Stripe's SDK then retries
-      // once.
+      // Node's code stays where the vendor had just closed a kept connection, since a call of Stripe's is then
+      // tried once more.
       const stale = outgoing.reusedSocket && !replied && error.code !== undefined;
       reject(new ExchangeError(retryLater('connection_lost'), stale ? (error.code ?? '') : 'CONNECTION_LOST'));
     };

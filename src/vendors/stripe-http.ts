@@ -77,7 +77,7 @@ function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
  *
  * @throws {SyntaxError} for a success without JSON
  */
-function parseReply(status: number, body: string): unknown {
+export function parseReply(status: number, body: string): unknown {
   const notStripes = { error: { type: 'api_error', message: "not Stripe's" } };
   try {
     const reply = JSON.parse(body);

@@ -1,8 +1,9 @@
 import Stripe from 'stripe';
 import { MAX_CHARGES_SEARCHED } from '../limits.ts';
 import type { ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
-import { createHttpExchange } from './http-exchange.ts';
+import { createHttpExchange, ExchangeError } from './http-exchange.ts';
 import { retryLater } from './retry-later.ts';
+import { type CreateIntent, openChargeCall } from './stripe-charge.ts';
 import { mayPassLater } from './stripe-declines.ts';
 import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
 
@@ -10,29 +11,17 @@ import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts'
 export function createStripeCharger(options: StripeOptions): Charger {
   const http = createHttpExchange();
   const stripe = openStripe(options, http);
+  const createIntent = openChargeCall(options, http);
   return {
-    charge: (request) => outcomeOf(() => createCharge(stripe, request)),
+    charge: (request) => outcomeOf(() => charge(stripe, createIntent, request)),
     findCharge: (orderId) => outcomeOf(() => searchCharge(stripe, orderId)),
     refund: (refund) => createRefund(stripe, refund),
     close: () => http.close(),
   };
 }
 
-async function createCharge(stripe: Stripe, charge: ChargeRequest): Promise<ChargeOutcome> {
-  const intent = await stripe.paymentIntents.create(
-    {
-      amount: charge.amountCents,
-      currency: 'usd',
-      customer: charge.customerId,
-      payment_method: charge.paymentMethodId,
-      // Cards only: other methods may ask to send a person to a page of theirs.
-      allowed_payment_method_types: ['card'],
-      off_session: true,
-      confirm: true,
-      metadata: { order_id: charge.orderId, retailer_id: charge.retailerId },
-    },
-    { idempotencyKey: charge.idempotencyKey },
-  );
+async function charge(stripe: Stripe, createIntent: CreateIntent, request: ChargeRequest): Promise<ChargeOutcome> {
+  const intent = await createIntent(request);
   // A replayed reply is as old as the first one; only a retrieval shows what became of a payment in progress.
   return fromIntent(intent.status === 'processing' ? await stripe.paymentIntents.retrieve(intent.id) : intent);
 }
@@ -70,9 +59,15 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
   try {
     return await call();
   } catch (error) {
+    if (error instanceof ExchangeError) return error.outcome;
     if (!(error instanceof Stripe.errors.StripeError)) throw error;
-    return withoutAnswer(error) ?? fromRefusal(error);
+    return outcomeOfError(error);
   }
+}
+
+/** What an error of Stripe's says of a charge. */
+export function outcomeOfError(error: Stripe.errors.StripeError): ChargeOutcome {
+  return withoutAnswer(error) ?? fromRefusal(error);
 }
 
 function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {

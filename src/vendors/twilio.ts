@@ -1,9 +1,10 @@
 import twilio from 'twilio';
 import { MAX_MESSAGES_SEARCHED } from '../limits.ts';
-import { createHttpExchange, ExchangeError, type HttpExchange } from './http-exchange.ts';
+import { createHttpExchange, ExchangeError, type ExchangeReply, type HttpExchange } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
 import type { SendOutcome, TextLookup, TextSender } from './text-sender.ts';
 import { RETRIES } from './twilio-calls.ts';
+import { type NewMessage, openMessageCall } from './twilio-message.ts';
 
 export type TwilioOptions = {
   readonly accountSid: string;
@@ -28,13 +29,13 @@ const BAD_STATUS_URL = '21609';
 export function createTwilioSender(options: TwilioOptions): TextSender {
   const http = createHttpExchange();
   const httpClient = new ExchangeClient(http, options.apiBase, options.timeoutMs);
+  const client = twilio(options.accountSid, options.authToken, { httpClient });
   // Read at start, because the first read loads the API's classes, which takes 40 ms.
-  const { messages } = twilio(options.accountSid, options.authToken, { httpClient });
-  const create = (text: { readonly to: string; readonly body: string; readonly statusCallback?: string }) =>
-    outcomeOf(async (): Promise<SendOutcome> => {
-      const message = await messages.create({ ...text, from: options.from });
-      return message.sid ? { kind: 'sent', sid: message.sid } : retryLater('bad_reply');
-    });
+  const { messages } = client;
+  // Where the SDK looks for messages, which an environment may have moved to a region.
+  const apiBase = options.apiBase ?? `https://${client.getHostname('api.twilio.com', client.edge, client.region)}`;
+  const post = openMessageCall({ ...options, apiBase }, http);
+  const create = (text: NewMessage) => outcomeOf(async () => sentBy(await post(text)));
   return {
     async send({ to, body, statusUrl }) {
       if (statusUrl === undefined) return create({ to, body });
@@ -58,6 +59,25 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
   };
 }
 
+/**
+ * What a reply to a new message says.
+ *
+ * @throws {SyntaxError} for a success without JSON
+ */
+function sentBy({ status, body }: ExchangeReply): SendOutcome {
+  if (status < 200 || status >= 300) return refusalOf(status, errorCodeOf(body));
+  const message = JSON.parse(body);
+  return typeof message?.sid === 'string' && message.sid ? { kind: 'sent', sid: message.sid } : retryLater('bad_reply');
+}
+
+function errorCodeOf(body: string): unknown {
+  try {
+    return JSON.parse(body)?.code;
+  } catch {
+    return undefined;
+  }
+}
+
 type Refused = { readonly kind: 'refused'; readonly code: string };
 
 async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome | Refused | RetryLater> {
@@ -68,12 +88,17 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
     if (error instanceof SyntaxError) return retryLater('bad_reply');
     const { status, code } = error as { status?: unknown; code?: number };
     if (typeof status !== 'number') throw error;
-    if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
-    if (status === 401) return retryLater('misconfigured');
-    // Twilio's refusals have a code. One without it is a proxy's, and the message may have been created.
-    if (status >= 400 && status < 500) return code ? { kind: 'refused', code: String(code) } : retryLater('bad_reply');
-    return retryLater('server_error');
+    return refusalOf(status, code);
   }
+}
+
+/** What a failure says, by its status and Twilio's code. */
+export function refusalOf(status: number, code: unknown): Refused | RetryLater {
+  if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
+  if (status === 401) return retryLater('misconfigured');
+  // Twilio's refusals have a code. One without it is a proxy's, and the message may have been created.
+  if (status >= 400 && status < 500) return code ? { kind: 'refused', code: String(code) } : retryLater('bad_reply');
+  return retryLater('server_error');
 }
 
 /** Puts the bounded exchange below Twilio's SDK, and another server's address where one is given. */

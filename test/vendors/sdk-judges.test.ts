@@ -1,0 +1,199 @@
+/** What is sent to Stripe and Twilio without their SDKs, beside what the SDKs send and make of the replies. */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Stripe from 'stripe';
+import twilio from 'twilio';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ChargeRequest } from '../../src/vendors/charger.ts';
+import { createHttpExchange } from '../../src/vendors/http-exchange.ts';
+import { createStripeCharger, outcomeOfError } from '../../src/vendors/stripe.ts';
+import { openStripe } from '../../src/vendors/stripe-http.ts';
+import { createTwilioSender, refusalOf } from '../../src/vendors/twilio.ts';
+import { STEP_MS } from '../harness/patience.ts';
+
+type Received = { method: string; path: string; headers: Record<string, unknown>; fields: string[][] };
+
+/** A server that keeps what it receives and answers with this. */
+async function recorder(status: number, reply: unknown) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    void request.toArray().then((chunks) => {
+      received.push(readRequest(request, Buffer.concat(chunks as Buffer[]).toString()));
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { received, apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** A request without what names the client, and without its length, which two ways of writing a form differ in. */
+function readRequest(request: IncomingMessage, body: string): Received {
+  const { method = '', url = '', headers: all } = request;
+  const { host: _host, 'user-agent': _, 'x-stripe-client-user-agent': __, 'content-length': length, ...headers } = all;
+  expect(Number(length)).toBe(Buffer.byteLength(body));
+  return { method, path: url, headers, fields: [...new URLSearchParams(body)] };
+}
+
+const CHARGE: ChargeRequest = {
+  idempotencyKey: '01890a5d-ac96-774b-bcce-b302099a8057:1',
+  amountCents: 999,
+  customerId: 'cus_1',
+  paymentMethodId: 'pm_card_visa',
+  orderId: '01890a5d-ac96-774b-bcce-b302099a8057',
+  retailerId: 'retailer-1',
+};
+
+/** The charge by Stripe's SDK. */
+function chargeBySdk(stripe: Stripe, charge: ChargeRequest) {
+  return stripe.paymentIntents.create(
+    {
+      amount: charge.amountCents,
+      currency: 'usd',
+      customer: charge.customerId,
+      payment_method: charge.paymentMethodId,
+      allowed_payment_method_types: ['card'],
+      off_session: true,
+      confirm: true,
+      metadata: { order_id: charge.orderId, retailer_id: charge.retailerId },
+    },
+    { idempotencyKey: charge.idempotencyKey },
+  );
+}
+
+async function stripeWorld(status: number, reply: unknown) {
+  const { received, apiBase } = await recorder(status, reply);
+  const options = { secretKey: 'sk_test_1', apiBase, timeoutMs: STEP_MS };
+  const http = createHttpExchange();
+  const charger = createStripeCharger(options);
+  onTestFinished(() => {
+    http.close();
+    charger.close();
+  });
+  return { received, charger, stripe: openStripe(options, http) };
+}
+
+test.each<[string, Partial<ChargeRequest>]>([
+  ['plain', {}],
+  ['with the next attempt of the same order', { idempotencyKey: `${CHARGE.orderId}:2`, amountCents: 1_999 }],
+  ['with every character that a form marks', { customerId: "cus_ &=+%'()*![]é😀", paymentMethodId: 'pm_\n#?/:;@,$' }],
+])('a charge %s is what Stripe’s SDK sends', async (_name, changes) => {
+  const { received, charger, stripe } = await stripeWorld(200, { id: 'pi_1', status: 'succeeded' });
+  const charge = { ...CHARGE, ...changes };
+  expect(await charger.charge(charge)).toEqual({ kind: 'paid', paymentIntentId: 'pi_1' });
+  await chargeBySdk(stripe, charge);
+  expect(received).toHaveLength(2);
+  expect(received[0]).toEqual(received[1]);
+});
+
+const CARD_ERROR = {
+  type: 'card_error',
+  message: 'declined',
+  code: 'card_declined',
+  decline_code: 'insufficient_funds',
+  advice_code: 'try_again_later',
+  payment_intent: { id: 'pi_1', status: 'requires_payment_method' },
+};
+
+/** Stripe's statuses and types of errors, as docs.stripe.com/api/errors lists them, and replies that it may not give. */
+const STRIPE_REFUSALS: [number, unknown][] = [
+  [400, { error: { type: 'invalid_request_error', code: 'parameter_missing', param: 'amount', message: 'x' } }],
+  [400, { error: { type: 'idempotency_error', message: 'x' } }],
+  [400, { error: { type: 'invalid_request_error', code: 'rate_limit', message: 'x' } }],
+  [400, { error: { type: 'invalid_request_error', code: 'resource_missing', param: 'customer' } }],
+  [401, { error: { type: 'invalid_request_error', message: 'x' } }],
+  [402, { error: CARD_ERROR }],
+  [402, { error: { ...CARD_ERROR, code: 'authentication_required', decline_code: undefined } }],
+  [402, { error: { ...CARD_ERROR, advice_code: 'do_not_try_again' } }],
+  [402, { error: { type: 'invalid_request_error', message: 'the parameters were valid, and it failed' } }],
+  [403, { error: { type: 'invalid_request_error', message: 'x' } }],
+  [404, { error: { type: 'invalid_request_error', code: 'resource_missing', param: 'payment_method' } }],
+  [409, { error: { type: 'invalid_request_error', code: 'idempotency_key_in_use' } }],
+  [409, { error: { type: 'idempotency_error' } }],
+  [424, { error: { type: 'api_error' } }],
+  [429, { error: { type: 'invalid_request_error', code: 'rate_limit' } }],
+  [500, { error: { type: 'api_error' } }],
+  [503, { error: { type: 'api_error', code: 'lock_timeout' } }],
+  [200, { error: CARD_ERROR }],
+  [400, { error: 'invalid_grant', error_description: 'as OAuth says it' }],
+  [404, {}],
+];
+
+test.each(STRIPE_REFUSALS)('a %i %j of Stripe’s is the same error as by its SDK', async (status, reply) => {
+  const { charger, stripe } = await stripeWorld(status, reply);
+  const error: unknown = await chargeBySdk(stripe, CHARGE).catch((thrown: unknown) => thrown);
+  if (!(error instanceof Stripe.errors.StripeError)) throw new Error('the SDK took it for a payment');
+  expect(await charger.charge(CHARGE)).toEqual(outcomeOfError(error));
+});
+
+const TEXT = {
+  to: '+15551234567',
+  body: 'Café & Co: your delivery + "more" 100% ~*()\'! https://a.example/track/x?t=o',
+};
+
+async function twilioWorld(status: number, reply: unknown) {
+  const { received, apiBase } = await recorder(status, reply);
+  const account = ['AC00000000000000000000000000000000', 'token'] as const;
+  const from = '+15550000000';
+  const sender = createTwilioSender({
+    accountSid: account[0],
+    authToken: account[1],
+    from,
+    apiBase,
+    timeoutMs: STEP_MS,
+  });
+  onTestFinished(() => sender.close());
+  // The SDK's own client, led here instead of to Twilio.
+  const httpClient = new twilio.RequestClient();
+  const request = httpClient.request.bind(httpClient);
+  httpClient.request = (options) =>
+    request({ ...options, uri: options.uri.replace('https://api.twilio.com', apiBase) });
+  const { messages } = twilio(...account, { httpClient });
+  return {
+    received,
+    sender,
+    createBySdk: (text: typeof TEXT & { statusCallback?: string }) => messages.create({ ...text, from }),
+  };
+}
+
+test.each<[string, typeof TEXT & { statusUrl?: string }]>([
+  ['plain', TEXT],
+  ['with an address for its news', { ...TEXT, statusUrl: 'https://a.example/twilio/status?order=1&kind=tracking' }],
+  ['of another alphabet', { ...TEXT, body: '花店 😀\n' }],
+])('a text %s is what Twilio’s SDK sends', async (_name, { statusUrl, ...text }) => {
+  const { received, sender, createBySdk } = await twilioWorld(201, { sid: 'SM1' });
+  expect(await sender.send({ ...text, statusUrl })).toEqual({ kind: 'sent', sid: 'SM1' });
+  await createBySdk({ ...text, ...(statusUrl ? { statusCallback: `${statusUrl}#rc=5&rp=ct,rt,5xx` } : {}) });
+  const [ours, bySdk] = received;
+  // Its client also names the encodings of a reply that it can read, and we read none.
+  expect(ours).toEqual({ ...bySdk, headers: { ...bySdk?.headers, 'accept-encoding': undefined } });
+});
+
+/** Twilio's two forms of an error (twilio.com/docs/usage/twilios-response), and replies that are not its own. */
+const TWILIO_REFUSALS: [number, unknown][] = [
+  [400, { code: 21211, message: 'x', more_info: 'https://a.example', status: 400 }],
+  [400, { code: 21610, message: 'x', status: 400 }],
+  [400, { type: 'https://a.example', title: 'x', status: 400, code: 21614 }],
+  [401, { code: 20003, message: 'Authenticate', status: 401 }],
+  [404, { code: 20404, message: 'x', status: 404 }],
+  [429, { code: 20429, message: 'Too Many Requests', status: 429 }],
+  [429, { code: 21611, message: 'the queue is full', status: 429 }],
+  [400, { code: 21611, message: 'the queue is full', status: 400 }],
+  [500, { code: 20500, message: 'x', status: 500 }],
+  [503, {}],
+  [404, { message: 'no route' }],
+  [403, 'a text'],
+  [400, null],
+];
+
+test.each(TWILIO_REFUSALS)('a %i %j of Twilio’s is the same error as by its SDK', async (status, reply) => {
+  const { sender, createBySdk } = await twilioWorld(status, reply);
+  const error = await createBySdk(TEXT).then(
+    () => expect.unreachable(),
+    (thrown: { status: number; code?: unknown }) => thrown,
+  );
+  expect(await sender.send(TEXT)).toEqual(refusalOf(error.status, error.code));
+});

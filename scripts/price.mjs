@@ -25,6 +25,7 @@ if (base === undefined) {
     prices.now.push(priceOf([]));
   }
   const [now, before] = [Math.min(...prices.now), Math.min(...prices.before)];
+  // Not a number where a load gave no figures.
   const ratio = now / before;
   const words = `An order costs ${now.toFixed(2)} processor ms, ${ratio.toFixed(2)} times what it cost at ${BASE}`;
   console.log(`${words} (${before.toFixed(2)}), in ${ROUNDS} small loads of each, one after the other.`);
@@ -50,8 +51,11 @@ function earlierBuild() {
 /** Processor milliseconds of an order that is charged and texted, at half of the best rate. */
 function priceOf(options) {
   const args = [join(ROOT, 'scripts/load.mjs'), '--small', '--json', ...options];
-  const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: LOAD_MS });
-  const { costs } = JSON.parse(stdout);
-  const { millis } = costs.find(({ load }) => load.startsWith('half'));
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: LOAD_MS });
+  if (!stdout) {
+    console.log(`A load gave no figures: ${stderr.slice(-1_000)}`);
+    return Number.NaN;
+  }
+  const { millis } = JSON.parse(stdout).costs.find(({ load }) => load.startsWith('half'));
   return PARTS.reduce((sum, part) => sum + (millis[part] ?? 0), 0);
 }

@@ -175,11 +175,15 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     const layer = (pane: string) =>
       page.evaluate<number>(`Number(getComputedStyle(document.querySelector('.leaflet-${pane}-pane')).zIndex)`);
     expect(await layer('labels')).toBeLessThan(await layer('marker'));
-    const sides = await page
-      .locator('.pin-label')
-      .evaluateAll((labels) => labels.map((label) => [label.textContent, /-(top|bottom)/.exec(label.className)?.[1]]));
-    expect(sides).toContainEqual(['Corner Books', 'top']);
-    expect(sides).toContainEqual(['Ana', 'bottom']);
+    // The last place of the driver may not be drawn yet.
+    const sides = () =>
+      page
+        .locator('.pin-label')
+        .evaluateAll((labels) =>
+          labels.map((label) => [label.textContent, /-(top|bottom)/.exec(label.className)?.[1]]),
+        );
+    await expect.poll(sides).toContainEqual(['Corner Books', 'top']);
+    await expect.poll(sides).toContainEqual(['Ana', 'bottom']);
   });
 
   it('goes on following the driver after a finger scrolled the page over the map', async () => {

@@ -89,6 +89,11 @@ it('stays closed over a slow statement, refused rows and lost connections', asyn
 });
 
 it('stays closed where this process stands still, and the answer to its probe waits to be read', async () => {
+  // A connection that is still being made takes several turns for one answer, more than there are below.
+  const probes = () => database.sql`
+    select from pg_stat_activity
+    where application_name = 'sameday probe' and datname = current_database() and state = 'idle'`;
+  await expect.poll(async () => (await probes()).length).toBeGreaterThan(0);
   for (let stall = 0; stall < 4; stall++) {
     const untilMs = performance.now() + DB_PROBE_MS + 100;
     while (performance.now() < untilMs);

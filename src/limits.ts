@@ -510,7 +510,7 @@ export const PLANNED_ORDERS_PER_DRIVER = 8;
 export const LEAST_PLANNED_ORDERS = 100;
 /** Most drivers for whom is planned. Of more, those who become free or are near an order go before idle ones. */
 export const MAX_PLANNED_DRIVERS = 20_000;
-/** Most drivers whose place is compared with the planned orders in one look, of all there are: about 2 ms. */
+/** Most drivers whose place is compared with the planned orders in one look, of all there are: about 3 ms. */
 export const MAX_SOUGHT_PER_LOOK = 100_000;
 /** Most cells of the grid in which an order's radius is marked, 200 km; a longer one is compared with each driver. */
 export const MAX_REACH_CELLS = 256;

@@ -32,7 +32,7 @@ type KnownDriver = DriverVersion & {
  *
  * Who was changed is looked at with the next look, if they are in reach. Nothing tells of a driver who moves or
  * falls silent, nor of a radius that grows. So each PLANNER_LOOK_MS the known ones are compared with the matcher,
- * and those in reach are sought among all: about 2 ms for 100,000 drivers.
+ * and those in reach are sought among all: a look at 100,000 drivers takes about 3 ms.
  */
 export class PlannedDrivers {
   /** Whether a driver came or became free since this was last set to false. */

@@ -171,7 +171,7 @@ export async function insertOrders(
       select id, 2, 'driver_assigned', at, true,
              jsonb_build_object('driver_id', driver_id, 'distance_meters', round(distance)), rejected
       from good where driver_id is not null and ${wasCreated}
-    ), told_events as (
+    ), told as (
       insert into unnumbered_events (order_id, sequence, type, retailer_id, at, status, payment_status, driver_id)
       select id, t.sequence, t.type, retailer_id, created_at, status, payment_status, driver_id
       from created cross join (values (1, 'order.created'), (2, 'order.assigned')) t(sequence, type)

@@ -1317,6 +1317,11 @@ export const PHOTO_BUCKET_SOCKETS = 32;
 /** Time for which a key or token is kept in memory, and so works on after it was revoked. Orders recheck. */
 export const CREDENTIAL_KEEP_MS = 1_000;
 /**
+ * Time after which a store's key is looked up again even where every notice was heard: the worst that a change
+ * without a notice can cost. A store that is suspended has its orders refused by their commit all the same.
+ */
+export const CREDENTIAL_REREAD_MS = 60_000;
+/**
  * Time for which a key that was good is told 503 without a new look-up, which would take long under that
  * load. Above CREDENTIAL_KEEP_MS.
  */
@@ -1341,6 +1346,11 @@ export const SECRETS_PART = 50_000;
 export const MAX_UNKNOWN_LOOK_UPS = 100;
 /** Longest wait for a process's own notice; then notices do not arrive. Below QUERY_DEADLINE_MS. */
 export const FEED_WORD_MS = 1_000;
+/**
+ * Time between two such notices that say up to when all were heard, while stores ask. A quarter of
+ * CREDENTIAL_KEEP_MS, so that one may be late.
+ */
+export const FEED_HEARD_MS = 250;
 /** Pause between two such notices, which all unknown keys of that time share. */
 export const FEED_WORD_PAUSE_MS = 20;
 
@@ -1858,6 +1868,8 @@ function assertJobRelations(): void {
   below({ MIN_DELIVERY_MS }, { SIMULATED_DELIVERY_MS });
   below({ SANDBOX_SURPLUS_AGE_MS }, { 'SANDBOX_MAX_WAIT_SECONDS in ms': SANDBOX_MAX_WAIT_SECONDS * 1_000 });
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
+  below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REREAD_MS });
+  below({ 'twice FEED_HEARD_MS': 2 * FEED_HEARD_MS }, { CREDENTIAL_KEEP_MS });
   below({ MAX_CREDENTIALS_KEPT }, { MAX_SECRETS_KNOWN });
   below({ SECRETS_PART }, { MAX_SECRETS_KNOWN });
   below({ FEED_WORD_MS }, { QUERY_DEADLINE_MS });

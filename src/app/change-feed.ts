@@ -123,6 +123,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     if (kind === 'key' || kind === 'token' || kind === 'tracker' || kind === 'organization_key') {
       secrets.noticed(kind, fresh);
     }
+    if (kind === 'key') credentials.stores.forget(({ retailerId }) => fresh.includes(retailerId));
     if (kind === 'token') {
       credentials.drivers.forget(({ driverId }) => fresh.includes(driverId));
       for (const id of fresh) events.tokenChanged(id);

@@ -1,3 +1,4 @@
+import { createHearing } from '../bus/hearing.ts';
 import { createLastWord } from '../bus/last-word.ts';
 import type { NoticeKind } from '../bus/notices.ts';
 import { type Credentials, createCredentials } from '../http/credentials.ts';
@@ -5,6 +6,8 @@ import { KnownSecrets } from '../http/known-secrets.ts';
 import {
   CREDENTIAL_KEEP_MS,
   CREDENTIAL_REMEMBERED_MS,
+  CREDENTIAL_REREAD_MS,
+  FEED_HEARD_MS,
   FEED_WORD_MS,
   FEED_WORD_PAUSE_MS,
   MAX_CREDENTIALS_KEPT,
@@ -90,7 +93,11 @@ export function openCredentialCaches(store: Statements, now = () => performance.
   const keyReads = limitConcurrency(MAX_KEY_READS);
   const findKey = batched(store.findKeys, (hash) => hash, MAX_KEYS_PER_STATEMENT, keyReads);
   const findOrganizationKey = batched(store.findOrganizationKeys, (hash) => hash, MAX_ORGANIZATION_KEYS, keyReads);
-  const stores = createCredentials(findKey, known.key, kept);
+  const hearing = createHearing(lastWord, FEED_HEARD_MS, now);
+  const stores = createCredentials(findKey, known.key, {
+    ...kept,
+    heard: { upToMs: hearing.upToMs, rereadMs: CREDENTIAL_REREAD_MS, isTold: ({ keyEnds }) => !keyEnds },
+  });
   const drivers = createCredentials(store.findDriverByToken, known.token, kept);
   const trackers = createCredentials(store.findDriverByTracker, known.tracker, kept);
   const organizations = createCredentials(findOrganizationKey, known.organization_key, {
@@ -106,6 +113,7 @@ export function openCredentialCaches(store: Statements, now = () => performance.
       await known.organization_key.readAll();
     },
     interrupted() {
+      hearing.interrupted();
       known.key.interrupted();
       known.token.interrupted();
       known.tracker.interrupted();

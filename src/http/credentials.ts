@@ -1,4 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Hearing } from '../bus/hearing.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { hashSecret, hasSecretForm, type KeyMode, keyModeOf } from '../domain/ids.ts';
 import { bearerToken } from '../transport/request.ts';
@@ -27,8 +28,9 @@ export type Credentials<Holder> = {
 
 /**
  * Caches who holds a secret for `keepMs`, so that a busy client costs two look-ups in that time and not one a
- * request. A revoked secret stops working when that time is over, whatever became of notices. Look-ups of one
- * secret at the same time are one. A secret that no table holds is nobody's without a look-up, however often
+ * request. The time begins anew while it is proven that no notice was missed (`heard`), up to `rereadMs` after
+ * the look-up. A revoked secret stops working when that time is over, whatever became of notices. Look-ups of
+ * one secret at the same time are one. A secret that no table holds is nobody's without a look-up, however often
  * it is sent. While that is not known for certain, `maxUnknownPerSecond` secrets are looked up.
  */
 export function createCredentials<Holder>(
@@ -40,9 +42,17 @@ export function createCredentials<Holder>(
     readonly maxKept: number;
     readonly maxUnknownPerSecond: number;
     readonly now: () => number;
+    /** Where every change of a holder is told by a notice that calls `forget`. */
+    readonly heard?: {
+      readonly upToMs: Hearing['upToMs'];
+      readonly rereadMs: number;
+      /** False for a holder whose secret ends at a time, which no notice tells. */
+      readonly isTold: (holder: Holder) => boolean;
+    };
   },
 ): Credentials<Holder> {
-  const kept = new Map<string, { readonly holder: Holder; readonly untilMs: number }>();
+  /** With when it was read; `-Infinity` where that counts no more. */
+  const kept = new Map<string, { readonly holder: Holder; readonly readMs: number }>();
   const asked = new Map<string, { readonly answer: Promise<Holder | null>; readonly sinceMs: number }>();
   /** How often `forget` was called. */
   let forgotten = 0;
@@ -50,7 +60,7 @@ export function createCredentials<Holder>(
 
   async function ask(secretHash: string): Promise<Holder | null> {
     // Counted from before the look-up, since its result is as old as that.
-    const untilMs = options.now() + options.keepMs;
+    const readMs = options.now();
     const forgottenBefore = forgotten;
     const holder = await lookUp(secretHash);
     // It may have been read before the change; the answer to a request that came before, too.
@@ -58,13 +68,13 @@ export function createCredentials<Holder>(
     if (holder === null) {
       // A suspended store's key may be good again at any time.
       const before = kept.get(secretHash);
-      if (before) kept.set(secretHash, { ...before, untilMs: Number.NEGATIVE_INFINITY });
+      if (before) kept.set(secretHash, { ...before, readMs: Number.NEGATIVE_INFINITY });
       return null;
     }
     const [oldest] = kept.keys();
     if (kept.size >= options.maxKept && oldest !== undefined) kept.delete(oldest);
     kept.delete(secretHash);
-    kept.set(secretHash, { holder, untilMs });
+    kept.set(secretHash, { holder, readMs });
     return holder;
   }
 
@@ -80,13 +90,20 @@ export function createCredentials<Holder>(
     return answer;
   }
 
+  /** The last moment at which what was read is known to have been true. */
+  function trueAtMs({ holder, readMs }: { readonly holder: Holder; readonly readMs: number }): number {
+    if (!options.heard?.isTold(holder)) return readMs;
+    const { upToMs, rereadMs } = options.heard;
+    return Math.max(readMs, Math.min(upToMs(readMs), readMs + rereadMs));
+  }
+
   /**
    * Who held it when it was last read, and for how long that counts; looked up again before the time is over.
    */
   function recall(secretHash: string): { readonly holder: Holder; readonly leftMs: number } | null {
     const known = kept.get(secretHash);
     if (!known) return null;
-    const leftMs = known.untilMs - options.now();
+    const leftMs = trueAtMs(known) + options.keepMs - options.now();
     // So that a busy client waits for no look-up; where it fails, the next request tries again.
     if (leftMs <= options.keepMs / 2) void askOnce(secretHash).catch(() => undefined);
     return { holder: known.holder, leftMs };
@@ -116,7 +133,7 @@ export function createCredentials<Holder>(
       // A request that comes later must not join a look-up that may have read what was before.
       asked.clear();
       for (const [secretHash, known] of kept) {
-        if (holds(known.holder)) kept.set(secretHash, { ...known, untilMs: Number.NEGATIVE_INFINITY });
+        if (holds(known.holder)) kept.set(secretHash, { ...known, readMs: Number.NEGATIVE_INFINITY });
       }
     },
     drop: (secretHash) => void kept.delete(secretHash),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
 import { Closers } from '../../src/app/closers.ts';
 import { openCredentialCaches } from '../../src/app/credential-caches.ts';
@@ -52,6 +52,14 @@ async function api(url = database.url, now?: () => number) {
     },
   };
   const { stores, organizations, drivers, trackers, feed } = openCredentialCaches(counted, now);
+  let words = 0;
+  const secrets = {
+    ...feed,
+    heard(word: string) {
+      feed.heard(word);
+      words++;
+    },
+  };
   const events = new OrderEvents();
   const nothing = async () => undefined;
   await followChanges({
@@ -64,13 +72,13 @@ async function api(url = database.url, now?: () => number) {
     tiers: { reload: nothing },
     holds: { reload: nothing, refresh: nothing },
     credentials: { stores, organizations, drivers },
-    secrets: feed,
+    secrets,
     paymentWait: { recheck: nothing },
     events,
     logger,
     closers,
   });
-  return { stores, organizations, drivers, trackers, lookUps: () => lookUps };
+  return { stores, organizations, drivers, trackers, lookUps: () => lookUps, words: () => words };
 }
 
 /** The holder, or the code of the refusal. */
@@ -131,6 +139,63 @@ test('a rotated key is dropped from memory by the notice, before its second is o
   const before = lookUps();
   expect(await stores.find(old.keyHash)).toBeNull();
   expect(lookUps()).toBe(before);
+});
+
+describe('a key in use', () => {
+  /** A process that has heard a word since it looked the key up, 600 ms ago. */
+  async function hearing(url = database.url) {
+    const { sql } = database;
+    const { retailerId } = await addStoreRow(sql);
+    const key = await newKey(retailerId);
+    await storeOf(sql, 'cli').rotateKey(retailerId, key);
+    let nowMs = 0;
+    const process = await api(url, () => nowMs);
+    const { stores, words } = process;
+    /** Asks for the key at that time, and waits for the word that it has this process say. */
+    async function findAt(ms: number) {
+      const before = words();
+      nowMs = ms;
+      const found = await stores.find(key.keyHash);
+      if (found !== null) await expect.poll(words).toBeGreaterThan(before);
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+      return found;
+    }
+    await stores.find(key.keyHash);
+    for (const ms of [300, 700, 1_100]) expect(await findAt(ms)).not.toBeNull();
+    return { ...process, findAt, retailerId, stopTime: (ms: number) => (nowMs = ms), key };
+  }
+
+  test('is not looked up again while words come back', async () => {
+    const { findAt, lookUps } = await hearing();
+    const before = lookUps();
+    for (let ms = 1_400; ms <= 4_100; ms += 300) expect(await findAt(ms)).not.toBeNull();
+    expect(lookUps()).toBe(before);
+  });
+
+  test('is no use at once after its store is suspended, whoever does it', async () => {
+    const { stores, key, retailerId, findAt } = await hearing();
+    await database.sql`update retailers set status = 'suspended' where id = ${retailerId}`;
+    await expect.poll(() => stores.find(key.keyHash)).toBeNull();
+    await database.sql`update retailers set status = 'active', name = 'New name' where id = ${retailerId}`;
+    await expect.poll(() => stores.find(key.keyHash)).toMatchObject({ name: 'New name' });
+    expect(await findAt(1_400)).not.toBeNull();
+  });
+
+  test('is looked up again after listening was interrupted', async () => {
+    const { stores, key, stopTime, lookUps } = await hearing();
+    const listening = await database.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'api' and query ilike 'listen%'`;
+    expect(listening.length).toBeGreaterThan(0);
+    const before = lookUps();
+    let ms = 1_100;
+    const asked = () => {
+      ms += 300;
+      stopTime(ms);
+      return stores.find(key.keyHash);
+    };
+    await expect.poll(async () => (await asked()) && lookUps()).toBeGreaterThan(before);
+  });
 });
 
 test('a key at the end of its overlap is nobody’s, and dropped once the upkeep has marked it', async () => {

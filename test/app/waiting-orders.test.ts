@@ -70,7 +70,7 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
       tierId: 'standard',
       extras: readyAt && { ...NOTHING, readyAt },
     };
-    const key: RetailerKey = { retailerId, keyId: 'key', ...place, ordersPerSecond: null };
+    const key: RetailerKey = { retailerId, keyId: 'key', keyEnds: false, ...place, ordersPerSecond: null };
     const signal = { aborted: false, onAbort: () => undefined, onAnswered: () => undefined };
     const identity = { key: `mine-${orders++}`, fingerprint: 'f' };
     return (await placeRequest(request, key, identity, { sinceMs: performance.now(), signal })).kind;

@@ -9,7 +9,15 @@ import type { RequestHead } from '../../src/transport/route.ts';
 const untilAsked = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A look-up that answers when it is told to, tables that hold every secret, and a clock that stands still. */
-function world(options: { maxKept?: number; holds?: (hash: string) => boolean; isCurrent?: () => boolean } = {}) {
+function world(
+  options: {
+    maxKept?: number;
+    holds?: (hash: string) => boolean;
+    isCurrent?: () => boolean;
+    heardUpToMs?: (sinceMs: number, nowMs: number) => number;
+  } = {},
+) {
+  const { heardUpToMs } = options;
   const asked: { hash: string; answer: (holder: string | null) => void; fail: (error: Error) => void }[] = [];
   const added: string[] = [];
   let nowMs = 0;
@@ -20,7 +28,20 @@ function world(options: { maxKept?: number; holds?: (hash: string) => boolean; i
       isCurrent: async () => (options.isCurrent ?? (() => true))(),
       add: (hash) => void added.push(hash),
     },
-    { keepMs: 1_000, rememberMs: 10_000, maxKept: options.maxKept ?? 100, maxUnknownPerSecond: 3, now: () => nowMs },
+    {
+      keepMs: 1_000,
+      rememberMs: 10_000,
+      maxKept: options.maxKept ?? 100,
+      maxUnknownPerSecond: 3,
+      now: () => nowMs,
+      ...(heardUpToMs && {
+        heard: {
+          upToMs: (sinceMs) => heardUpToMs(sinceMs, nowMs),
+          rereadMs: 60_000,
+          isTold: (holder) => holder !== 'ending',
+        },
+      }),
+    },
   );
   const find = async (hash: string, holder: string | null = `holder of ${hash}`) => {
     const before = asked.length;
@@ -43,6 +64,46 @@ function world(options: { maxKept?: number; holds?: (hash: string) => boolean; i
     },
   };
 }
+
+test('a holder is looked up once a minute while all notices are heard', async () => {
+  const { find, count, at } = world({ heardUpToMs: (_sinceMs, nowMs) => nowMs - 250 });
+  for (let ms = 0; ms <= 60_000; ms += 400) {
+    at(ms);
+    expect(await find('a')).toBe('holder of a');
+  }
+  expect(count()).toBe(1);
+  at(60_600);
+  expect(await find('a')).toBe('holder of a');
+  expect(count()).toBe(2);
+});
+
+test('notices that are not heard, or that do not tell, put no look-up off', async () => {
+  const missed = world({ heardUpToMs: (sinceMs) => (sinceMs >= 2_000 ? Number.POSITIVE_INFINITY : 0) });
+  for (const [ms, lookUps] of [
+    [0, 1],
+    [1_000, 2],
+    [2_000, 3],
+    [30_000, 3],
+  ] as const) {
+    missed.at(ms);
+    await missed.find('a');
+    expect(missed.count(), `after ${ms} ms`).toBe(lookUps);
+  }
+  const ending = world({ heardUpToMs: (_sinceMs, nowMs) => nowMs });
+  await ending.find('b', 'ending');
+  ending.at(1_000);
+  await ending.find('b', 'ending');
+  expect(ending.count()).toBe(2);
+});
+
+test('what is told of a holder counts before a look-up that is kept by notices', async () => {
+  const { find, count, at, forget } = world({ heardUpToMs: (_sinceMs, nowMs) => nowMs });
+  await find('a');
+  at(10_000);
+  forget((holder) => holder === 'holder of a');
+  expect(await find('a', null)).toBeNull();
+  expect(count()).toBe(2);
+});
 
 test('a holder is looked up once in half a moment, however often it is asked for', async () => {
   const { find, count, at } = world();

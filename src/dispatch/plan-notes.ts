@@ -1,6 +1,7 @@
 import type { Lease, PlannedOrder } from '../domain/plan.ts';
 import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PLANS_REWRITTEN_MS } from '../limits.ts';
 import type { Planner } from '../planner/planner.ts';
+import { classifyFailure } from '../postgres/failures.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 
@@ -14,8 +15,7 @@ type Orders = { orderIds(): Iterable<string>; has(orderId: string): boolean; rea
 export class PlanNotes {
   readonly #store: Pick<Store, 'writePlans'>;
   readonly #logger: Logger;
-  /** Null for one of which nobody knows what is noted down. */
-  readonly #noted = new Map<string, PlannedOrder | null>();
+  readonly #noted = new Map<string, PlannedOrder>();
   #round: Iterator<string> | undefined;
   #isWriting = false;
   /** Whether each order was looked at since this process plans. */
@@ -27,15 +27,18 @@ export class PlanNotes {
     this.#logger = logger;
   }
 
-  /** Writes the next changes; false where another process plans. A failed write is tried again. */
+  /**
+   * Writes the next changes. A write that failed is tried again.
+   *
+   * @returns false where the right to plan is over: another process has it, or a write had no answer and may come
+   *   yet, over later ones. Without the right it is refused.
+   */
   async write(orders: Orders, lease: Lease): Promise<boolean> {
     if (this.#isWriting) return true;
     const planned = this.#nextChanges(orders);
     const gone = this.#gone(orders);
     if (planned.length === 0 && gone.length === 0 && !this.#isOld()) return true;
     this.#isWriting = true;
-    // Without an answer they may be written or not: they are written again, and forgotten if they are gone by then.
-    for (const { orderId } of planned) this.#noted.set(orderId, null);
     try {
       if (!(await this.#store.writePlans(lease, planned, gone, this.#isWhole))) return false;
       this.#writtenMs = performance.now();
@@ -43,6 +46,7 @@ export class PlanNotes {
       for (const id of gone) this.#noted.delete(id);
     } catch (error) {
       this.#logger.warn({ err: errorFields(error) }, 'plans could not be noted down');
+      return classifyFailure(error) !== 'unknown';
     } finally {
       this.#isWriting = false;
     }
@@ -86,6 +90,6 @@ export class PlanNotes {
   }
 }
 
-function isNews(before: PlannedOrder | null | undefined, next: PlannedOrder): boolean {
+function isNews(before: PlannedOrder | undefined, next: PlannedOrder): boolean {
   return !before || before.driverId !== next.driverId || Math.abs(before.doorMs - next.doorMs) >= PLAN_TOLD_MS;
 }

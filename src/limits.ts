@@ -179,6 +179,11 @@ export const MAX_WARNINGS = 20;
 export const MAX_QUOTED_NAME_LENGTH = 60;
 
 // --- Fields of a driver's reports --------------------------------------------------------------------------
+/**
+ * Accuracy in meters from which a position is rough: a phone that gives away only about where it is says 1 to 5 km,
+ * and one that looks for satellites among houses rarely over 500 m.
+ */
+export const ROUGH_POSITION_METERS = 1_000;
 /** Largest accuracy of a position in meters. A phone on cell towers alone is off by up to 35 km. */
 export const MAX_ACCURACY_METERS = 100_000;
 /** Highest speed in meters per second: an airliner's, so that no phone's noise is refused. */
@@ -488,6 +493,11 @@ export const STAMP_KEPT_MS = 24 * 60 * 60_000;
 export const MAX_ACTION_ID_LENGTH = 64;
 /** Most attempts of an action while the step before it is being written. An order has three steps. */
 export const MAX_ACTION_TRIES = 3;
+/**
+ * Seconds by which a phone's clock may be behind where it says that a parcel was fetched after the order was given:
+ * above what a phone that sets its clock by the network is ever off, and below what a driver needs for the way.
+ */
+export const LATE_PICKUP_LAG_SECONDS = 60;
 /** Most time by which a phone's clock may lead; a position from further ahead counts as taken now. */
 export const MAX_CLOCK_LEAD_MS = 5_000;
 
@@ -1870,6 +1880,7 @@ function assertJobRelations(): void {
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
   below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REREAD_MS });
   below({ 'twice FEED_HEARD_MS': 2 * FEED_HEARD_MS }, { CREDENTIAL_KEEP_MS });
+  below({ ROUGH_POSITION_METERS }, { MAX_ACCURACY_METERS });
   below({ MAX_CREDENTIALS_KEPT }, { MAX_SECRETS_KNOWN });
   below({ SECRETS_PART }, { MAX_SECRETS_KNOWN });
   below({ FEED_WORD_MS }, { QUERY_DEADLINE_MS });

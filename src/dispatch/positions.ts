@@ -1,5 +1,5 @@
-import { isPoint, type Point } from '../geo/point.ts';
-import { MAX_CLOCK_LEAD_MS } from '../limits.ts';
+import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
+import { DRIVER_SILENT_MS, MAX_CLOCK_LEAD_MS, ROUGH_POSITION_METERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { DriverPosition } from '../store/drivers.ts';
@@ -12,6 +12,8 @@ export type PositionReport = {
   readonly lng: number;
   /** Time of the position by the phone's clock; by default now. A time in the future counts as now. */
   readonly capturedAtMs?: number | undefined;
+  /** By how much the phone says that it may be off; by default it counts as exact. */
+  readonly accuracyMeters?: number | undefined;
 };
 
 /** `older`: a later position is known. `off_range`: not a point on the globe. */
@@ -52,12 +54,23 @@ export function createPositions(deps: {
     return true;
   }
 
+  /**
+   * Where the driver is by a report. One that is rough tells nothing of a driver who was last known to be within it,
+   * a moment ago: without this they would seem to jump by kilometers.
+   */
+  function placeOf(driverId: string, { lat, lng, accuracyMeters = 0 }: PositionReport, nowMs: number): Point {
+    const last = matcher.driver(driverId)?.position;
+    if (accuracyMeters <= ROUGH_POSITION_METERS || !last || nowMs - last.atMs > DRIVER_SILENT_MS) return { lat, lng };
+    return distanceMeters(last, { lat, lng }) <= accuracyMeters ? { lat: last.lat, lng: last.lng } : { lat, lng };
+  }
+
   return {
-    report(driverId, { lat, lng, capturedAtMs }) {
+    report(driverId, report) {
+      const { lat, lng, capturedAtMs } = report;
       if (!isPoint(lat, lng)) return 'off_range';
       const nowMs = deps.clock.now();
       const atMs = capturedAtMs === undefined || capturedAtMs > nowMs + MAX_CLOCK_LEAD_MS ? nowMs : capturedAtMs;
-      const position = { driverId, lat, lng, atMs: Math.min(atMs, nowMs) };
+      const position = { driverId, ...placeOf(driverId, report, nowMs), atMs: Math.min(atMs, nowMs) };
       if (!apply(position)) return matcher.driver(driverId) ? 'older' : 'unknown_driver';
       deps.writer.put(position);
       events.positionReported(position);

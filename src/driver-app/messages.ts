@@ -68,6 +68,7 @@ export function driverStateOnWire(state: DriverState, at: Point | null, nowMs: n
   const [next] = stops;
   const wait = waitOf(state, at);
   return {
+    driver_id: state.driverId,
     on_duty: state.onDuty,
     on_duty_until: state.onDutyUntil?.toISOString() ?? null,
     capacity: state.capacity,

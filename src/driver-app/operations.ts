@@ -83,6 +83,7 @@ export const getDriverState: Operation = {
   summary: "The driver's duty and order",
   replies: {
     200: success({
+      driver_id: ID,
       on_duty: BOOLEAN,
       on_duty_until: orNull(STRING),
       capacity: INTEGER,

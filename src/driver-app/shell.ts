@@ -69,13 +69,15 @@ const NOTICES = html`<p id="announce" class="unseen" role="status"></p>
 <div class="notices">
 <p id="insecure" class="notice" data-tone="bad" hidden>${word('insecure')}</p>
 <p id="position-problem" class="notice" data-tone="bad" hidden></p>
-<div id="refusal" class="notice" data-tone="bad" role="alert" hidden><p id="refusal-text" dir="auto"></p><button id="refusal-ok" type="button" class="quiet">${word('ok')}</button></div>
+<p id="clock-problem" class="notice" data-tone="wait" hidden></p>
+<div id="refusal" class="notice" data-tone="bad" role="alert" hidden><p id="refusal-text" dir="auto"></p><div id="refusal-photos" hidden></div><button id="refusal-ok" type="button" class="quiet">${word('ok')}</button></div>
 <p id="gained" class="notice" data-tone="good" dir="auto" hidden></p>
 <p id="waiting" class="notice" data-tone="wait" hidden></p>
 </div>`;
 
 const SIGN_IN = html`<section id="sign-in" class="screen" aria-labelledby="sign-in-title" hidden>
 <h1 id="sign-in-title">${word('signIn')}</h1>
+<div id="left" class="notice" data-tone="wait" hidden><p id="left-behind"></p><div id="left-photos" hidden></div></div>
 <p>${word('signInHint')}</p>
 <form id="sign-in-form" class="stack" autocomplete="on">
 <label for="token">${word('token')}</label>
@@ -107,6 +109,7 @@ const WORK = html`<section id="work" class="work" hidden>
 <h1 id="order-headline" dir="auto"></h1>
 <p id="order-address" class="address"></p>
 <div class="ways"><a id="directions" class="way" target="_blank" rel="noopener noreferrer">${word('directions')}</a><a id="call" class="way" rel="noreferrer" hidden>${word('call')}</a></div>
+<button id="arrive" type="button" class="primary" hidden>${word('arrive')}</button>
 <fieldset id="parcels" class="parcels" hidden><legend id="parcels-title"></legend><div id="parcels-list" hidden></div></fieldset>
 <div id="order-notes" class="notes" hidden></div>
 <p id="order-name" class="name" hidden></p>
@@ -126,6 +129,7 @@ const BAR = html`<p id="duty-for" class="field" hidden><label for="duty-hours">$
 <div id="proof" class="proof" hidden>
 <figure id="preview" class="preview" hidden><img id="preview-image" alt="${say('photoAlt')}" data-say-alt="photoAlt"></figure>
 <div id="camera-field" class="camera"><input id="camera" type="file" accept="image/*" capture="environment"><label for="camera" id="camera-label">${word('photoTake')}</label></div>
+<button id="not-there" type="button" class="quiet wide">${word('notThere')}</button>
 </div>
 <button id="primary" type="button" class="primary" hidden></button>`;
 

@@ -215,6 +215,7 @@ export type DriverOrder = {
 
 /** A driver's duty, and the orders that they carry, those assigned first before the others. */
 export type DriverState = {
+  readonly driverId: string;
   readonly onDuty: boolean;
   readonly onDutyUntil: Date | null;
   readonly capacity: number;
@@ -256,6 +257,7 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
 }
 
 const toDriverState = (row: Row, orders: DriverOrder[]): DriverState => ({
+  driverId: row.driver_id,
   onDuty: row.on_duty,
   onDutyUntil: row.on_duty_until,
   capacity: row.capacity,

@@ -1,4 +1,5 @@
 import type { Receipt } from '../domain/payout.ts';
+import { LATE_PICKUP_LAG_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
@@ -11,7 +12,7 @@ import { insertText, type TextOwed, textJob } from './text-rows.ts';
  * driver of now, who has not fetched it. The order is theirs again, as long as they have room.
  *
  * Null if another one has fetched it or it has ended, if the driver gave it back or never had it, or if the
- * phone does not say that the pickup was after the assignment.
+ * phone does not say that the pickup was after the assignment, by a clock that may be LATE_PICKUP_LAG_SECONDS behind.
  */
 export async function pickUpLate(
   db: Db,
@@ -40,7 +41,7 @@ export async function pickUpLate(
         where e.order_id = ${orderId} and e.type = 'released' and e.sequence > a.sequence
         order by e.sequence limit 1
       ) r
-      where d.id = ${driverId} and d.active and r.reason = 'driver_silent' and ${capturedAt}::timestamptz >= a.at
+      where d.id = ${driverId} and d.active and r.reason = 'driver_silent' and ${capturedAt}::timestamptz >= a.at - make_interval(secs => ${LATE_PICKUP_LAG_SECONDS})
     )`;
   const update = sql`
     update orders set status = 'picked_up', driver_id = ${driverId}, driver_slot = (select slot from former),

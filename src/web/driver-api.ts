@@ -1,9 +1,15 @@
 import { PHOTO_DEADLINE_MS } from '../limits.ts';
+import { learnClock } from './driver-clock.ts';
 import { meaningOf, type Sent } from './driver-queue.ts';
 import type { Action, Day, ToldState } from './driver-state.ts';
 
 /** Longest request without a photo. */
 const REQUEST_MS = 10_000;
+/**
+ * Time after which an upload that breaks off was too slow: the service's transport ends one below 16 KB/s within 8
+ * to 12 s. One that breaks off sooner found no network.
+ */
+const SLOW_UPLOAD_MS = 5_000;
 
 export type Answer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
@@ -16,7 +22,12 @@ export type Answer<Value> =
 export type Duty = { readonly onDuty: boolean; readonly until: string | null };
 
 /** A position as the service takes it. */
-export type Report = { readonly lat: number; readonly lng: number; readonly captured_at?: string };
+export type Report = {
+  readonly lat: number;
+  readonly lng: number;
+  readonly accuracy_m: number;
+  readonly captured_at?: string;
+};
 
 type Reply = { readonly status: number; readonly body: unknown; readonly retryAfterSeconds: number | null };
 
@@ -52,10 +63,12 @@ export class DriverApi {
   async act(action: Action, signal: AbortSignal): Promise<Sent> {
     const path = `/driver/orders/${encodeURIComponent(action.orderId)}/${action.kind}`;
     const stamp = { action_id: action.id, captured_at: action.capturedAt };
+    const startedMs = performance.now();
     const reply = action.photo
       ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, PHOTO_DEADLINE_MS, signal)
       : await this.#ask('POST', path, JSON.stringify(withReason(stamp, action.reason)), REQUEST_MS, signal);
-    return reply ? meaningOf(reply.status, reply.body, reply.retryAfterSeconds) : { kind: 'later' };
+    if (reply) return meaningOf(reply.status, reply.body, reply.retryAfterSeconds);
+    return { kind: 'later', isSlow: !signal.aborted && performance.now() - startedMs >= SLOW_UPLOAD_MS };
   }
 
   /** The reply; null where there is none: no network, too slow, interrupted, or not JSON. */
@@ -70,6 +83,7 @@ export class DriverApi {
     const giveUp = () => abort.abort();
     const timer = setTimeout(giveUp, timeoutMs);
     signal?.addEventListener('abort', giveUp, { once: true });
+    const sentMs = Date.now();
     try {
       const response = await fetch(path, {
         method,
@@ -85,7 +99,10 @@ export class DriverApi {
       });
       const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
       const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
-      return { status: response.status, body: await response.json(), retryAfterSeconds };
+      const reply: Reply = { status: response.status, body: await response.json(), retryAfterSeconds };
+      // Not of a hotel's sign-in page.
+      if (isOurs(reply)) learnClock(response.headers.get('Date'), sentMs, Date.now());
+      return reply;
     } catch {
       return null;
     } finally {
@@ -99,9 +116,13 @@ function withReason(stamp: Record<string, string>, reason: string | null): Recor
   return reason === null ? stamp : { ...stamp, reason };
 }
 
+function isOurs({ body }: Reply): boolean {
+  return typeof (body as { readonly success?: unknown } | null)?.success === 'boolean';
+}
+
 function answer<Value>(reply: Reply | null): Answer<Value> {
   const body = reply?.body as { readonly success?: unknown } | null | undefined;
-  if (!reply || typeof body?.success !== 'boolean') return { kind: 'failed' };
+  if (!reply || !body || !isOurs(reply)) return { kind: 'failed' };
   if (reply.status === 401) return { kind: 'signed_out' };
   if (body.success) return { kind: 'ok', value: body as Value };
   return { kind: reply.status === 400 ? 'refused' : 'failed' };

@@ -14,7 +14,7 @@ export function followDialogs(
     giveUp(): GiveUp | null;
     give(kind: GiveUp['kind'], orderIds: readonly string[], reason: string): void;
     leave(): void;
-    /** Whether an unsent action would be lost. */
+    /** Whether an action is unsent, which then waits for the driver. */
     owes(): boolean;
   },
 ): void {
@@ -43,9 +43,7 @@ export function followDialogs(
   }
   byId('release').addEventListener('close', () => offerOrders(say, []));
   byId('sign-out').addEventListener('click', () => {
-    const owes = listener.owes();
-    byId('leave-owing').hidden = !owes;
-    setText(byId('leave-confirm'), say(owes ? 'leaveLosing' : 'signOut'));
+    byId('leave-owing').hidden = !listener.owes();
     byId<HTMLDialogElement>('leave').showModal();
   });
   follow('leave', () => listener.leave());

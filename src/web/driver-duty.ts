@@ -1,4 +1,5 @@
 import type { Answer, Duty } from './driver-api.ts';
+import { nowMs } from './driver-clock.ts';
 import { kept } from './driver-store.ts';
 
 /** Pause before a failed change of duty is sent again. */
@@ -56,7 +57,7 @@ export class DutyWish {
 
   /** The service does not take this end: it is over before the wish was sent, or the phone's clock is wrong. */
   #withoutEnd(refused: Duty, until: string): void {
-    const isOver = Date.parse(until) <= Date.now();
+    const isOver = Date.parse(until) <= nowMs();
     if (this.#wanted === refused) this.#wanted = isOver ? null : { ...refused, until: null };
     this.send();
   }

@@ -2,7 +2,7 @@ import type { LinkState } from './driver-link.ts';
 import type { PositionProblem } from './driver-position.ts';
 import type { Fix } from './driver-route.ts';
 import type { Finished } from './driver-session.ts';
-import type { Day, Shown, Stop, WaitPlace } from './driver-state.ts';
+import type { Action, Day, Shown, Stop, WaitPlace } from './driver-state.ts';
 
 export type Screen = 'none' | 'sign-in' | 'replaced' | 'work';
 
@@ -27,7 +27,13 @@ export type Model = {
   /** Whether the action that ended the last order takes longer than usual to send. */
   readonly late: boolean;
   readonly finished: Finished | null;
+  /** That the phone's clock is wrong. */
+  readonly clock: string | null;
   readonly refusal: string | null;
+  /** What was refused, or waits on the sign-in page for its driver, and has a photo that may be saved. */
+  readonly photos: readonly Action[];
+  /** On the sign-in page: what was done on this phone and waits for its driver. */
+  readonly leftBehind: string | null;
   /** What the route has gained. */
   readonly gained: string | null;
   readonly photo: 'none' | 'preparing' | 'ready';

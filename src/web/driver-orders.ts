@@ -72,6 +72,13 @@ export class Orders {
     this.#keepDoor({ orderId, knownIds: this.#state.orders.map(({ id }) => id) });
   }
 
+  /** The handover is over, or the driver is not there after all: what the route has gained meanwhile is shown. */
+  leaveDoor(): void {
+    const seen = ordersAt(this.#state.orders, this.#door);
+    this.#keepDoor(null);
+    this.#tellGained(seen);
+  }
+
   choose(choice: Choice): void {
     this.#choice = choice;
   }
@@ -103,7 +110,7 @@ export class Orders {
   /** Notes that actions on these orders wait to be sent. */
   acted(orderIds: readonly string[]): void {
     this.#keep();
-    if (this.#door && orderIds.includes(this.#door.orderId)) this.#leaveDoor();
+    if (this.#door && orderIds.includes(this.#door.orderId)) this.leaveDoor();
   }
 
   /** Notes the service's answer to an action; `take` the state again after it. */
@@ -136,13 +143,6 @@ export class Orders {
   #tellGained(seen: readonly DriverOrder[]): void {
     const gained = ordersAt(this.#state.orders, this.#door).filter(({ id }) => !seen.some((order) => order.id === id));
     if (gained.length > 0) this.#listener.gained(gained, seen.length === 0);
-  }
-
-  /** The handover is over, and what the route has gained meanwhile is shown. */
-  #leaveDoor(): void {
-    const seen = ordersAt(this.#state.orders, this.#door);
-    this.#keepDoor(null);
-    this.#tellGained(seen);
   }
 
   /** Leaves the door of an order that the driver does not have any more. */

@@ -1,6 +1,6 @@
 import { DRIVER_PHOTO_BYTES } from '../limits.ts';
 
-/** Longest side in pixels and JPEG quality, best first. The last one is used whatever its size. */
+/** Longest side in pixels and JPEG quality, best first; the last two for a network that lets little through. */
 const TRIES: readonly (readonly [side: number, quality: number])[] = [
   [1_600, 0.8],
   [1_600, 0.65],
@@ -8,13 +8,25 @@ const TRIES: readonly (readonly [side: number, quality: number])[] = [
   [1_280, 0.55],
   [1_024, 0.6],
   [800, 0.5],
+  [640, 0.45],
+  [480, 0.4],
 ];
+/** A photo is made no smaller than about this: 2 s at 10 KB/s, and still one by which a door is known. */
+const LEAST_PHOTO_BYTES = 20 * 1024;
+
+/** The same photo in about `mostBytes`; null where that would be too little to see, or cannot be done. */
+export async function fitPhoto(photo: ArrayBuffer, mostBytes: number): Promise<ArrayBuffer | null> {
+  const most = Math.max(LEAST_PHOTO_BYTES, mostBytes);
+  if (photo.byteLength <= most) return null;
+  const smaller = await shrinkPhoto(new Blob([photo], { type: 'image/jpeg' }), most);
+  return smaller && smaller.byteLength < photo.byteLength ? smaller : null;
+}
 
 /**
- * Turns a picture into a JPEG of about DRIVER_PHOTO_BYTES, upright and without anything else that the file
- * held. Null where the browser cannot read it.
+ * Turns a picture into a JPEG of at most `mostBytes`, or as small as it is made, upright and without anything else
+ * that the file held. Null where the browser cannot read it.
  */
-export async function shrinkPhoto(file: Blob): Promise<ArrayBuffer | null> {
+export async function shrinkPhoto(file: Blob, mostBytes = DRIVER_PHOTO_BYTES): Promise<ArrayBuffer | null> {
   const url = URL.createObjectURL(file);
   try {
     const image = new Image();
@@ -23,7 +35,7 @@ export async function shrinkPhoto(file: Blob): Promise<ArrayBuffer | null> {
     let smallest: Blob | null = null;
     for (const [side, quality] of TRIES) {
       smallest = (await encode(image, side, quality)) ?? smallest;
-      if (smallest && smallest.size <= DRIVER_PHOTO_BYTES) break;
+      if (smallest && smallest.size <= mostBytes) break;
     }
     return smallest ? await smallest.arrayBuffer() : null;
   } catch {

@@ -1,8 +1,10 @@
-import { DRIVER_ASK_MS, DRIVER_REPORT_MS } from '../limits.ts';
+import { DRIVER_ASK_MS, DRIVER_REPORT_MS, MAX_ACCURACY_METERS, ROUGH_POSITION_METERS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
+import { clockAheadMs } from './driver-clock.ts';
 import type { Fix } from './driver-route.ts';
 
-export type PositionProblem = 'denied' | 'unavailable';
+/** `rough`: the phone gives away only about where it is. */
+export type PositionProblem = 'denied' | 'unavailable' | 'rough';
 
 export type PositionListener = {
   /** @param takenMs when the phone took it, milliseconds since 1970 by its own clock */
@@ -62,7 +64,7 @@ export class PositionWatch {
 
   #found = (position: GeolocationPosition): void => {
     if (this.#watch === null) return;
-    this.#listener.problem(null);
+    this.#listener.problem(position.coords.accuracy > ROUGH_POSITION_METERS ? 'rough' : null);
     this.#last = position;
     this.#foundMs = performance.now();
     this.#tellSoon();
@@ -88,7 +90,8 @@ export class PositionWatch {
     const { coords, timestamp } = this.#last;
     const fresh = Date.now() - timestamp < FRESH_MS;
     const place = { lat: coords.latitude, lng: coords.longitude };
-    const report = fresh ? place : { ...place, captured_at: new Date(timestamp).toISOString() };
+    const said = { ...place, accuracy_m: Math.min(coords.accuracy, MAX_ACCURACY_METERS) };
+    const report = fresh ? said : { ...said, captured_at: new Date(timestamp + clockAheadMs()).toISOString() };
     this.#listener.position(report, { ...place, accuracyMeters: coords.accuracy }, timestamp);
   }
 }

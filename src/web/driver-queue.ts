@@ -1,76 +1,107 @@
 import type { ErrorCode } from '../domain/errors.ts';
-import type { Action, Progress } from './driver-state.ts';
+import type { Action, Progress, Refusal } from './driver-state.ts';
 
 /** The outcome of sending an action, which stays owed after `later` and `signed_out`. */
 export type Sent =
   | { readonly kind: 'done'; readonly status: string; readonly sequence: number }
   | ({ readonly kind: 'refused' } & Refusal)
   | { readonly kind: 'signed_out' }
-  | { readonly kind: 'later' };
-
-/** Why the service does not take an action. */
-export type Refusal = {
-  /** One of the service's error codes; null where it names none. */
-  readonly code: string | null;
-  /** The service's sentence. */
-  readonly message: string;
-  /** Seconds after which it may be done again, where the service says so. */
-  readonly retryAfterSeconds: number | null;
-};
+  | {
+      readonly kind: 'later';
+      /** It was on its way for long and had no reply: less may get through. */
+      readonly isSlow?: boolean;
+    };
 
 /** The storage of actions, which outlives the page. */
 export type ActionStore = {
   /** In the order of their numbers. */
   all(): Promise<Action[]>;
+  /** Adds the action, or changes the one with its id. */
   add(action: Action): Promise<void>;
   remove(id: string): Promise<void>;
 };
 
 export type QueueListener = {
-  /** The waiting actions changed. */
+  /** The waiting or the refused actions changed. */
   changed(): void;
   done(action: Action, progress: Progress): void;
-  refused(action: Action, refusal: Refusal): void;
+  refused(action: Action): void;
   signedOut(): void;
-  /** The phone's storage refused the action. It is still sent, but would be lost with the page. */
-  notKept(): void;
+};
+
+export type Sending = {
+  send(action: Action, signal: AbortSignal): Promise<Sent>;
+  /** The same photo in about `mostBytes`; null where it is as small as it may be. */
+  shrink(photo: ArrayBuffer, mostBytes: number): Promise<ArrayBuffer | null>;
 };
 
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
+/** A photo that was too slow is sent in a third of its bytes, so that two tries find what gets through. */
+const SMALLER = 3;
 
 /**
- * The actions of a driver that the service has not answered, sent one at a time in the order in which they
- * were done. One that cannot be sent is tried again with growing pauses, and at once on `wake`; the others
- * wait, because each may need the one before. There are never more than the orders carried have steps, since
- * the next order comes over the network.
+ * The actions of a driver that the service has not answered. Those on one order are sent in the order in which
+ * they were done, each when the one before it is answered, as it may need that. Photos are sent beside the other
+ * actions, which are small, so that a weak network that takes a minute for a photo holds no pickup up. What cannot
+ * be sent is tried again with growing pauses, and at once on `wake`; a photo that is on its way for too long is made
+ * smaller before, and so are the next ones until they get through. There are never more actions than the orders carried have steps, since the next order comes
+ * over the network.
+ *
+ * What the service refuses stays until the driver has seen why, and what another driver did on this phone stays
+ * until that one signs in again.
  */
 export class ActionQueue {
   readonly #store: ActionStore;
-  readonly #send: (action: Action, signal: AbortSignal) => Promise<Sent>;
   readonly #listener: QueueListener;
-  readonly #random: () => number;
+  readonly #lanes: readonly Lane[];
+  /** All that is stored on this phone. */
   #actions: Action[] = [];
-  #failures = 0;
-  #running = false;
-  #sending: AbortController | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Those that the phone's storage refused: they would be lost with the page. */
+  readonly #unkept = new Set<string>();
+  #driverId: string | null;
+  /** Bytes of a photo that are expected to get through. */
+  #mostBytes = Number.POSITIVE_INFINITY;
   #stopped = true;
 
+  /** @param driverId null where it is not known yet, see `isOf` */
   constructor(
     store: ActionStore,
-    send: (action: Action, signal: AbortSignal) => Promise<Sent>,
+    sending: Sending,
     listener: QueueListener,
+    driverId: string | null,
     random: () => number = Math.random,
   ) {
     this.#store = store;
-    this.#send = send;
     this.#listener = listener;
-    this.#random = random;
+    this.#driverId = driverId;
+    const lane = (hasPhoto: boolean) =>
+      new Lane({
+        next: () => (this.#stopped ? null : this.#nextOf(hasPhoto)),
+        send: async (action, signal) => sending.send(await this.#fitted(action, sending), signal),
+        apply: (action, sent) => this.#apply(action, sent),
+        random,
+      });
+    this.#lanes = [lane(false), lane(true)];
   }
 
+  /** What the driver did and the service has not answered, the oldest first. */
   get waiting(): readonly Action[] {
-    return this.#actions;
+    return this.#mine.filter(({ refusal }) => refusal === undefined);
+  }
+
+  /** What the service refused, the oldest first. */
+  get refused(): readonly Action[] {
+    return this.#mine.filter(({ refusal }) => refusal !== undefined);
+  }
+
+  /** Whether something waits that would be lost with the page. */
+  get isUnkept(): boolean {
+    return this.waiting.some(({ id }) => this.#unkept.has(id));
+  }
+
+  get #mine(): readonly Action[] {
+    return this.#actions.filter(({ driverId = null }) => driverId === null || driverId === this.#driverId);
   }
 
   /** Loads the actions that an earlier page left and begins to send. */
@@ -82,49 +113,160 @@ export class ActionQueue {
     this.wake();
   }
 
+  /** Says who the driver is, which the service tells after a sign-in by link. */
+  isOf(driverId: string | null): void {
+    if (driverId === null || driverId === this.#driverId) return;
+    this.#driverId = driverId;
+    this.#listener.changed();
+    this.wake();
+  }
+
   /** Stops sending; waiting actions are kept. */
   stop(): void {
     this.#stopped = true;
-    clearTimeout(this.#timer);
-    this.#sending?.abort();
+    for (const lane of this.#lanes) lane.stop();
   }
 
   /** Stores the action, then sends it in its turn. Resolves when it is stored, not when it is sent. */
-  async add(action: Omit<Action, 'number'>): Promise<void> {
-    const numbered = { ...action, number: (this.#actions.at(-1)?.number ?? 0) + 1 };
+  async add(action: Omit<Action, 'number' | 'driverId'>): Promise<void> {
+    const numbered = { ...action, number: (this.#actions.at(-1)?.number ?? 0) + 1, driverId: this.#driverId };
     this.#actions.push(numbered);
     this.#listener.changed();
-    await this.#store.add(numbered).catch(() => this.#listener.notKept());
+    await this.#keep(numbered);
     this.wake();
   }
 
   /** Tries now and resets the pauses, as the network may be back. */
   wake(): void {
-    this.#failures = 0;
-    void this.#run();
+    for (const lane of this.#lanes) lane.wake();
   }
 
-  /** Aborts the request in flight: without a network it gets no answer, and would delay the next attempt. */
+  /** Aborts what is on its way: without a network it gets no answer, and would delay the next attempt. */
+  interrupt(): void {
+    for (const lane of this.#lanes) lane.interrupt();
+  }
+
+  /** Drops a refused action that the driver has seen. */
+  async dismiss(id: string): Promise<void> {
+    this.#actions = this.#actions.filter((action) => action.id !== id);
+    this.#listener.changed();
+    await this.#store.remove(id).catch(() => {});
+  }
+
+  /** The oldest one that no earlier one on its order holds up. */
+  #nextOf(hasPhoto: boolean): Action | null {
+    const held = new Set<string>();
+    for (const action of this.waiting) {
+      if (!held.has(action.orderId) && (action.photo !== null) === hasPhoto) return action;
+      held.add(action.orderId);
+    }
+    return null;
+  }
+
+  /** Applies an outcome; true where the next action may be sent. */
+  async #apply(action: Action, sent: Sent): Promise<boolean> {
+    const { byteLength = 0 } = this.#actions.find(({ id }) => id === action.id)?.photo ?? {};
+    if (sent.kind === 'later') {
+      if (sent.isSlow && byteLength > 0) this.#mostBytes = byteLength / SMALLER;
+      return false;
+    }
+    // The network may be better by now.
+    if (byteLength > 0) this.#mostBytes *= 2;
+    if (sent.kind === 'signed_out') {
+      this.stop();
+      this.#listener.signedOut();
+      return false;
+    }
+    if (sent.kind === 'refused') {
+      const { code, message, retryAfterSeconds } = sent;
+      const refused = { ...action, refusal: { code, message, retryAfterSeconds } };
+      await this.#change(refused);
+      this.#listener.refused(refused);
+    } else {
+      // Told before the change, so that the page never shows an action as neither sent nor waiting.
+      this.#actions = this.#actions.filter(({ id }) => id !== action.id);
+      this.#listener.done(action, { orderId: action.orderId, ...sent });
+      await this.#store.remove(action.id).catch(() => {});
+    }
+    this.#listener.changed();
+    // What was held up by it may be of the other kind.
+    for (const lane of this.#lanes) lane.go();
+    return true;
+  }
+
+  /** The action with a photo that is expected to get through. */
+  async #fitted(action: Action, { shrink }: Sending): Promise<Action> {
+    const photo =
+      action.photo && action.photo.byteLength > this.#mostBytes ? await shrink(action.photo, this.#mostBytes) : null;
+    if (!photo) return action;
+    const fitted = { ...action, photo };
+    await this.#change(fitted);
+    return fitted;
+  }
+
+  async #change(action: Action): Promise<void> {
+    this.#actions = this.#actions.map((each) => (each.id === action.id ? action : each));
+    await this.#keep(action);
+  }
+
+  async #keep(action: Action): Promise<void> {
+    await this.#store.add(action).then(
+      () => this.#unkept.delete(action.id),
+      () => this.#unkept.add(action.id),
+    );
+    if (this.#unkept.has(action.id)) this.#listener.changed();
+  }
+}
+
+type LaneParts = {
+  next(): Action | null;
+  send(action: Action, signal: AbortSignal): Promise<Sent>;
+  apply(action: Action, sent: Sent): Promise<boolean>;
+  random(): number;
+};
+
+/** Sends one action at a time. */
+class Lane {
+  readonly #parts: LaneParts;
+  #failures = 0;
+  #running = false;
+  #sending: AbortController | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(parts: LaneParts) {
+    this.#parts = parts;
+  }
+
+  wake(): void {
+    this.#failures = 0;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.go();
+  }
+
+  /** Sends what there is, unless it waits to try again. */
+  go(): void {
+    if (this.#timer === undefined) void this.#run();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.interrupt();
+  }
+
   interrupt(): void {
     this.#sending?.abort();
   }
 
-  /** Drops all waiting actions. */
-  async clear(): Promise<void> {
-    const ids = this.#actions.map(({ id }) => id);
-    this.#actions = [];
-    this.#listener.changed();
-    for (const id of ids) await this.#store.remove(id).catch(() => {});
-  }
-
   async #run(): Promise<void> {
-    if (this.#running || this.#stopped) return;
-    clearTimeout(this.#timer);
+    if (this.#running) return;
     this.#running = true;
-    let goesOn = true;
-    while (goesOn && !this.#stopped) {
-      const next = this.#actions[0];
-      goesOn = next !== undefined && (await this.#apply(next, await this.#sendOne(next)));
+    for (let next = this.#parts.next(); next !== null; next = this.#parts.next()) {
+      const sent = await this.#sendOne(next);
+      if (sent.kind !== 'later') this.#failures = 0;
+      if (await this.#parts.apply(next, sent)) continue;
+      if (sent.kind === 'later') this.#goLater();
+      break;
     }
     this.#running = false;
   }
@@ -132,39 +274,21 @@ export class ActionQueue {
   async #sendOne(action: Action): Promise<Sent> {
     this.#sending = new AbortController();
     try {
-      return await this.#send(action, this.#sending.signal);
+      return await this.#parts.send(action, this.#sending.signal);
     } finally {
       this.#sending = null;
     }
   }
 
-  /** Applies an outcome; true where the next action may be sent. */
-  async #apply(action: Action, sent: Sent): Promise<boolean> {
-    if (sent.kind === 'later') {
-      this.#retryLater();
-      return false;
-    }
-    if (sent.kind === 'signed_out') {
-      this.stop();
-      this.#listener.signedOut();
-      return false;
-    }
-    this.#failures = 0;
-    this.#actions = this.#actions.filter(({ id }) => id !== action.id);
-    // Told before the change, so that the page never shows an action as neither sent nor waiting.
-    if (sent.kind === 'done') this.#listener.done(action, { orderId: action.orderId, ...sent });
-    else this.#listener.refused(action, sent);
-    this.#listener.changed();
-    await this.#store.remove(action.id).catch(() => {});
-    return true;
-  }
-
-  #retryLater(): void {
-    if (this.#stopped) return;
+  #goLater(): void {
+    if (this.#parts.next() === null) return;
     const ceiling = Math.min(RETRY_FIRST_MS * 2 ** this.#failures, RETRY_MAX_MS);
     this.#failures += 1;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#run(), ceiling * (0.5 + this.#random() / 2));
+    const again = () => {
+      this.#timer = undefined;
+      void this.#run();
+    };
+    this.#timer = setTimeout(again, ceiling * (0.5 + this.#parts.random() / 2));
   }
 }
 

@@ -1,10 +1,12 @@
 import { type Answer, DriverApi, type Duty, type Report } from './driver-api.ts';
+import { nowMs } from './driver-clock.ts';
 import { DutyWish } from './driver-duty.ts';
 import { DriverLink, type LinkState } from './driver-link.ts';
 import { Orders, type OrdersListener } from './driver-orders.ts';
 import { newActionId } from './driver-phone.ts';
+import { fitPhoto } from './driver-photo.ts';
 import { type PositionProblem, PositionWatch } from './driver-position.ts';
-import { ActionQueue, type Refusal } from './driver-queue.ts';
+import { ActionQueue } from './driver-queue.ts';
 import type { Choice, Door, Fix } from './driver-route.ts';
 import {
   type Action,
@@ -21,10 +23,8 @@ import type { DriverStore } from './driver-store.ts';
 export type SessionListener = OrdersListener & {
   /** Something on the screen changed. */
   changed(): void;
-  refused(action: Action, refusal: Refusal): void;
   /** The token is no longer valid. */
   signedOut(): void;
-  notKept(): void;
 };
 
 /** The last order that ended on this phone, and how. */
@@ -32,6 +32,9 @@ export type Finished = { readonly kind: ActionKind; readonly orderId: string };
 
 /** The phone's last position that was sent. */
 export type SentFix = { readonly fix: Fix; readonly takenMs: number };
+
+/** Longest time for which a new connection tells no position, until what was done before is sent. */
+const CATCH_UP_MS = 10_000;
 
 /** One signed-in driver: merges what the service says with what the driver did. */
 export class Session {
@@ -47,6 +50,7 @@ export class Session {
   #sentFix: SentFix | null = null;
   #finished: Finished | null = null;
   #day: Day | null = null;
+  #liveSinceMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
   /** @param state from the service or, without a network, from the phone's storage */
@@ -59,13 +63,14 @@ export class Session {
       refused: () => void this.refresh(),
       blocked: () => void this.refresh(),
     });
-    this.#queue = new ActionQueue(store, (action, signal) => this.#api.act(action, signal), {
+    const sending = { send: this.#api.act.bind(this.#api), shrink: fitPhoto };
+    const queued = {
       changed: () => listener.changed(),
-      done: (action, progress) => this.#answered(action, progress),
-      refused: (action, refusal) => this.#refused(action, refusal),
+      done: (action: Action, progress: Progress) => this.#answered(action, progress),
+      refused: (action: Action) => this.#refused(action),
       signedOut: () => listener.signedOut(),
-      notKept: () => listener.notKept(),
-    });
+    };
+    this.#queue = new ActionQueue(store, sending, queued, state?.driver_id ?? null);
     this.#orders = new Orders(state, this.#queue, listener);
     this.#duty = new DutyWish(
       (duty) => this.#api.setDuty(duty),
@@ -84,6 +89,14 @@ export class Session {
   }
   get waiting(): readonly Action[] {
     return this.#queue.waiting;
+  }
+  /** What the service did not take, until the driver has seen it. */
+  get refused(): readonly Action[] {
+    return this.#queue.refused;
+  }
+  /** Whether the phone could not store what waits to be sent. */
+  get isUnkept(): boolean {
+    return this.#queue.isUnkept;
   }
   get shown(): Orders['shown'] {
     return this.#orders.shown;
@@ -162,6 +175,12 @@ export class Session {
     this.#listener.changed();
   }
 
+  /** The driver is not at the door after all. */
+  leaveDoor(): void {
+    this.#orders.leaveDoor();
+    this.#listener.changed();
+  }
+
   /** Makes a stop the next one. */
   choose(choice: Choice): void {
     this.#orders.choose(choice);
@@ -178,7 +197,7 @@ export class Session {
     orderIds: readonly string[],
     detail: { readonly reason?: string; readonly photo?: ArrayBuffer } = {},
   ): Promise<void> {
-    const capturedAt = new Date().toISOString();
+    const capturedAt = new Date(nowMs()).toISOString();
     const { reason = null, photo = null } = detail;
     const stored = orderIds.map((orderId) =>
       this.#queue.add({ id: newActionId(), orderId, kind, reason, capturedAt, photo }),
@@ -187,9 +206,9 @@ export class Session {
     await Promise.all(stored);
   }
 
-  /** Drops unsent actions. */
-  discard(): Promise<void> {
-    return this.#queue.clear();
+  /** The driver has seen that the service did not take it. */
+  dismiss(action: Action): Promise<void> {
+    return this.#queue.dismiss(action.id);
   }
 
   /** Reads the state over HTTP, for when the socket is silent; a state from the socket meanwhile is newer. */
@@ -214,6 +233,7 @@ export class Session {
   }
 
   #take(told: DriverState): void {
+    this.#queue.isOf(told.driver_id);
     this.#orders.take(told);
     this.#followPosition();
     if (this.#orders.state.orders.length > 0) this.#finished = null;
@@ -223,6 +243,7 @@ export class Session {
   #answered({ kind, orderId }: Action, progress: Progress): void {
     this.#orders.answered(progress);
     if (this.#replaced) return;
+    this.#position.ask();
     this.#take(this.#orders.state);
     if (!isCarried(progress.status)) {
       this.#finished = { kind, orderId };
@@ -231,15 +252,15 @@ export class Session {
     if (!this.#link.live) void this.refresh();
   }
 
-  #refused(action: Action, refusal: Refusal): void {
+  #refused(action: Action): void {
     this.#orders.refused(action.orderId);
-    this.#listener.refused(action, refusal);
     if (!this.#link.live) void this.refresh();
   }
 
   #linkChanged(linkState: LinkState): void {
     this.#linkState = linkState;
     if (linkState === 'live') {
+      this.#liveSinceMs = performance.now();
       this.#queue.wake();
       this.#position.ask();
       this.#duty.send();
@@ -272,7 +293,17 @@ export class Session {
     }
   }
 
+  /**
+   * Whoever was silent may have lost an order that they fetched meanwhile. It is theirs again once the service hears
+   * of that, as long as they have room: so it hears that first, and of their position, which brings new orders, then.
+   */
+  get #isCatchingUp(): boolean {
+    const owes = this.#queue.waiting.some(({ photo }) => photo === null);
+    return owes && performance.now() - this.#liveSinceMs < CATCH_UP_MS;
+  }
+
   #report(report: Report, sent: SentFix): void {
+    if (this.#isCatchingUp) return;
     if (this.#link.report(report)) this.#reported(sent);
     else if (navigator.onLine) void this.#api.report(report).then((taken) => taken && this.#reported(sent));
   }

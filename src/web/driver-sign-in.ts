@@ -75,10 +75,10 @@ async function exchange(code: string): Promise<{ readonly status: number; readon
   }
 }
 
-/** The attempt at this code before the page was loaded again. */
+/** The attempt at this code of an earlier page, which may have been another tab. */
 function kept(code: string): string | null {
   try {
-    const [of, attempt] = (sessionStorage.getItem(ATTEMPT) ?? '').split(' ');
+    const [of, attempt] = (localStorage.getItem(ATTEMPT) ?? '').split(' ');
     return of === code ? (attempt ?? null) : null;
   } catch {
     return null;
@@ -87,8 +87,8 @@ function kept(code: string): string | null {
 
 function keep(text: string | null): void {
   try {
-    if (text === null) sessionStorage.removeItem(ATTEMPT);
-    else sessionStorage.setItem(ATTEMPT, text);
+    if (text === null) localStorage.removeItem(ATTEMPT);
+    else localStorage.setItem(ATTEMPT, text);
   } catch {
     // Then a lost answer costs a new link.
   }

@@ -19,6 +19,8 @@ export type WaitPlace = { readonly lat: number; readonly lng: number; readonly n
  * the page of before in what it kept, state a single order and no stops.
  */
 export type ToldState = {
+  /** A service of before does not say. */
+  readonly driver_id?: string;
   readonly on_duty: boolean;
   readonly on_duty_until?: string | null;
   readonly order?: DriverOrder | null;
@@ -32,6 +34,8 @@ export type Day = { readonly deliveries: number; readonly earnings_cents: number
 
 /** The state as the page holds and keeps it. */
 export type DriverState = {
+  /** Null where it is not known yet. */
+  readonly driver_id: string | null;
   readonly on_duty: boolean;
   /** When the driver goes off duty by themselves, ISO 8601; null where they did not say. */
   readonly on_duty_until: string | null;
@@ -42,8 +46,10 @@ export type DriverState = {
   readonly wait_at: WaitPlace | null;
 };
 
-export function stateOf({ on_duty, on_duty_until, order, orders, stops, wait_at }: ToldState): DriverState {
+export function stateOf(told: ToldState): DriverState {
+  const { driver_id, on_duty, on_duty_until, order, orders, stops, wait_at } = told;
   return {
+    driver_id: driver_id ?? null,
     on_duty,
     on_duty_until: on_duty_until ?? null,
     orders: orders ?? (order ? [order] : []),
@@ -90,8 +96,10 @@ export type ActionKind = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | '
 export type Action = {
   /** Made by the phone, so that sending it twice changes nothing. */
   readonly id: string;
-  /** Actions are sent in this order. */
+  /** The actions on an order are sent in this order. */
   readonly number: number;
+  /** Who did it: nobody else sends it. Null, or missing in what the page of before kept, where that is not known. */
+  readonly driverId?: string | null;
   readonly orderId: string;
   readonly kind: ActionKind;
   readonly reason: string | null;
@@ -99,6 +107,18 @@ export type Action = {
   readonly capturedAt: string;
   /** The photo of a delivery as JPEG. Bytes, because not every browser keeps a Blob over a restart. */
   readonly photo: ArrayBuffer | null;
+  /** Why the service did not take it. It is kept until the driver has seen that. */
+  readonly refusal?: Refusal;
+};
+
+/** Why the service does not take an action. */
+export type Refusal = {
+  /** One of the service's error codes; null where it names none. */
+  readonly code: string | null;
+  /** The service's sentence. */
+  readonly message: string;
+  /** Seconds after which it may be done again, where the service says so. */
+  readonly retryAfterSeconds: number | null;
 };
 
 /** The state of an order by the service's answer to an action. */

@@ -99,6 +99,23 @@ function inMemory(): DriverStore {
   };
 }
 
+/** The lock of the page that may write what all pages of this phone share. */
+const WRITER = 'sameday-driver-writer';
+let isWriter = true;
+
+/**
+ * Makes this page the one that keeps the state, in place of another window or the page beside the installed app:
+ * the service tells an order's customer to the page that the driver uses, and the others know less.
+ */
+export function becomeWriter(): void {
+  isWriter = true;
+  // Without https there is no lock, and no way to find another page out.
+  const stolen = navigator.locks?.request(WRITER, { steal: true }, () => new Promise(() => {}));
+  stolen?.catch(() => {
+    isWriter = false;
+  });
+}
+
 /** The token and the last state, in local storage. A browser that keeps nothing asks to sign in again. */
 export const kept = {
   token: (): string | null => read(TOKEN),
@@ -109,13 +126,17 @@ export const kept = {
     return told && stateOf(told);
   },
   /** Where the driver was asked to wait is old news for the next page. */
-  keepState: (state: DriverState): void => write(STATE, JSON.stringify({ ...state, wait_at: null })),
+  keepState(state: DriverState): void {
+    if (isWriter) write(STATE, JSON.stringify({ ...state, wait_at: null }));
+  },
   /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
   wantsOffDuty: (): boolean => read(OFF_DUTY) !== null,
   keepWantedDuty: (onDuty: boolean | null): void => write(OFF_DUTY, onDuty === false ? 'yes' : null),
   /** The door at which the driver stands, as some phones end a page while the camera is open. */
   door: (): Door | null => parsed<Door>(read(DOOR)),
-  keepDoor: (door: Door | null): void => write(DOOR, door && JSON.stringify(door)),
+  keepDoor(door: Door | null): void {
+    if (isWriter) write(DOOR, door && JSON.stringify(door));
+  },
   signOut(): void {
     for (const key of [TOKEN, STATE, OFF_DUTY, DOOR]) write(key, null);
   },

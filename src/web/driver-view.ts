@@ -1,12 +1,12 @@
-import { byId, setText, show } from './driver-dom.ts';
+import { byId, element, fill, setText, show } from './driver-dom.ts';
 import type { LinkState } from './driver-link.ts';
 import type { Model } from './driver-model.ts';
 import { restOnNewStep } from './driver-rest.ts';
-import type { Shown } from './driver-state.ts';
+import type { Action, Shown } from './driver-state.ts';
 import { renderStops } from './driver-stop-view.ts';
 import { giveUpOf, type Next, nextOf, primaryOf } from './driver-stop-words.ts';
 import { renderWait } from './driver-wait.ts';
-import { dayWords, dutyDetail, dutyWords, finishedWords, idleWords, type Say } from './driver-words.ts';
+import { dayWords, dutyDetail, dutyWords, finishedWords, idleWords, type Say, shortName } from './driver-words.ts';
 
 const SCREENS = ['sign-in', 'replaced', 'work'];
 const LINKS = {
@@ -15,7 +15,7 @@ const LINKS = {
   reconnecting: 'linkReconnecting',
   offline: 'linkOffline',
 } as const;
-const PROBLEMS = { denied: 'positionDenied', unavailable: 'positionUnavailable' } as const;
+const PROBLEMS = { denied: 'positionDenied', unavailable: 'positionUnavailable', rough: 'positionRough' } as const;
 const PHOTO_TEXTS = { none: 'photoTake', preparing: 'photoPreparing', ready: 'photoRetake' } as const;
 
 /**
@@ -28,9 +28,15 @@ export function render(say: Say, model: Model): void {
   renderLink(say, working ? model.link : 'replaced');
   show('waiting', model.screen === 'sign-in' ? null : model.waiting);
   show('position-problem', working && model.problem ? say(PROBLEMS[model.problem]) : null);
+  show('clock-problem', working ? model.clock : null);
   show('gained', working ? model.gained : null);
   setText(byId('refusal-text'), model.refusal ?? '');
   byId('refusal').hidden = !working || model.refusal === null;
+  const saved = (action: Action) => savePhoto(say, action);
+  fill('refusal-photos', working ? model.photos : [], saved);
+  setText(byId('left-behind'), model.leftBehind ?? '');
+  byId('left').hidden = model.leftBehind === null;
+  fill('left-photos', working ? [] : model.photos, saved);
   renderDuty(say, model);
   renderIdle(say, model);
   renderStops(say, next, model);
@@ -44,13 +50,22 @@ export function idleOf(
   model: Pick<Model, 'late' | 'onDuty' | 'problem' | 'waitAt'> & { readonly shown: Shown },
 ): ReturnType<typeof idleWords> {
   const { shown, late, onDuty, problem, waitAt } = model;
-  const located = window.isSecureContext && problem === null;
+  const located = window.isSecureContext && (problem === null || problem === 'rough');
   return idleWords(say, { ended: shown.ended, late, onDuty, located, waitAt });
 }
 
 /** Announces a text to screen readers. */
 export function announce(text: string): void {
   setText(byId('announce'), text);
+}
+
+/** A link that saves a photo which the service does not have. */
+function savePhoto(say: Say, { orderId, photo }: Action): HTMLElement {
+  const link = element('a', say('savePhoto', { order: shortName(orderId) })) as HTMLAnchorElement;
+  link.className = 'quiet';
+  link.download = `${orderId}.jpg`;
+  link.href = URL.createObjectURL(new Blob(photo ? [photo] : [], { type: 'image/jpeg' }));
+  return link;
 }
 
 function renderLink(say: Say, link: LinkState): void {
@@ -83,7 +98,7 @@ function renderIdle(say: Say, model: Model): void {
   setText(byId('idle-detail'), words.detail);
   renderWait(say, words.waitAt, model.fix);
   const idle = byId('idle');
-  const reachable = onDuty && window.isSecureContext && problem === null;
+  const reachable = onDuty && window.isSecureContext && (problem === null || problem === 'rough');
   idle.dataset.state = shown.ended ? 'unsent' : reachable ? 'waiting' : 'off';
   const carries = shown.orders.length > 0;
   idle.hidden = carries;
@@ -98,7 +113,10 @@ function renderBar(say: Say, next: Next | null, { screen, shown, onDuty, photo, 
   const primary = byId<HTMLButtonElement>('primary');
   const goOnDuty = !next && !onDuty && !shown.ended;
   const step = next ? primaryOf(say, next, ticked, photo === 'ready') : null;
-  const text = goOnDuty ? say('goOnDuty') : (step?.text ?? null);
+  // Apart from the bar, where "Picked up" was a moment ago and is pressed again by accident.
+  const arrives = step?.kind === 'arrive';
+  const text = goOnDuty ? say('goOnDuty') : arrives ? null : (step?.text ?? null);
+  byId('arrive').hidden = !arrives;
   primary.hidden = text === null;
   primary.dataset.kind = goOnDuty ? 'on-duty' : (step?.kind ?? '');
   primary.dataset.empty = String(step?.orderIds.length === 0);
@@ -110,8 +128,8 @@ function renderBar(say: Say, next: Next | null, { screen, shown, onDuty, photo, 
   byId<HTMLInputElement>('camera').disabled = photo === 'preparing';
   byId('preview').hidden = photo !== 'ready';
   byId('bar').hidden = screen !== 'work' || (text === null && !handover);
-  const stepName = [next?.stop.kind, ...(next?.stop.order_ids ?? []), next?.atDoor, primary.dataset.kind].join();
-  restOnNewStep(stepName, [primary, byId('camera')]);
+  const stepName = [next?.stop.kind, ...(next?.stop.order_ids ?? []), next?.atDoor, step?.kind, goOnDuty].join();
+  restOnNewStep(stepName, [primary, byId('arrive'), byId('camera')]);
 }
 
 /** Closes a sheet whose order or step is over, as its answer would apply to another one. */

@@ -1,8 +1,7 @@
 import { DRIVER_SILENT_MS } from '../limits.ts';
 import type { DriverText } from '../words/driver-en.ts';
 import type { Speak } from '../words/words.ts';
-import type { Refusal } from './driver-queue.ts';
-import type { Action, ActionKind, Day, DriverOrder, Shown, WaitPlace } from './driver-state.ts';
+import type { Action, ActionKind, Day, DriverOrder, Refusal, Shown, WaitPlace } from './driver-state.ts';
 
 /** The words of the page beside those of a stop, as pure functions. */
 
@@ -32,6 +31,12 @@ export function clock(say: Say, iso: string | null | undefined): string | null {
   const isToday = time.toDateString() === new Date().toDateString();
   const day = isToday ? {} : ({ weekday: 'short' } as const);
   return new Intl.DateTimeFormat(say('locale'), { ...day, hour: 'numeric', minute: '2-digit' }).format(time);
+}
+
+/** That the phone's clock is wrong by minutes; null where it is not. */
+export function clockWords(say: Say, aheadMs: number): string | null {
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  return minutes === 0 ? null : say(aheadMs > 0 ? 'clockSlow' : 'clockFast', { count: minutes });
 }
 
 /** A short name of an order for people: the end of its id. */
@@ -129,8 +134,18 @@ export function waitingWords(say: Say, actions: readonly Pick<Action, 'kind'>[],
 }
 
 /** Why an action was refused, in the reader's language where the service's code is known here. */
-export function refusalWords(say: Say, action: Pick<Action, 'kind'>, refusal: Refusal): string {
-  return say('refusal', { action: did(say, action.kind), why: whyRefused(say, refusal) }).trim();
+export function refusalWords(
+  say: Say,
+  { kind, orderId, refusal }: Pick<Action, 'kind' | 'orderId' | 'refusal'>,
+): string {
+  const action = `${did(say, kind)} · ${shortName(orderId)}`;
+  return say('refusal', { action, why: refusal ? whyRefused(say, refusal) : '' }).trim();
+}
+
+/** What waits on this phone for its driver to sign in; null where nothing does. */
+export function leftBehindWords(say: Say, actions: readonly Pick<Action, 'kind' | 'orderId'>[]): string | null {
+  if (actions.length === 0) return null;
+  return say('leftBehind', { actions: actions.map((action) => finishedWords(say, action)).join(', ') });
 }
 
 function whyRefused(say: Say, { code, message, retryAfterSeconds }: Refusal): string {

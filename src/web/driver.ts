@@ -1,6 +1,7 @@
 import { HANDOVER_ASK_METERS } from '../limits.ts';
 import { allowSound, keepAwake, ring } from './driver-alert.ts';
 import { DriverApi } from './driver-api.ts';
+import { clockAheadMs, nowMs } from './driver-clock.ts';
 import { ask, followDialogs, followQuestions } from './driver-dialogs.ts';
 import { byId, element } from './driver-dom.ts';
 import { HandoverPhoto } from './driver-handover.ts';
@@ -20,9 +21,17 @@ import {
   stateOf,
 } from './driver-state.ts';
 import { giveUpOf, type Next, nextOf, primaryOf, stopWords } from './driver-stop-words.ts';
-import { type DriverStore, kept, openStore } from './driver-store.ts';
+import { becomeWriter, type DriverStore, kept, openStore } from './driver-store.ts';
 import { announce, idleOf, render } from './driver-view.ts';
-import { distanceWords, gainedWords, lostWords, refusalWords, waitingWords } from './driver-words.ts';
+import {
+  clockWords,
+  distanceWords,
+  gainedWords,
+  leftBehindWords,
+  lostWords,
+  refusalWords,
+  waitingWords,
+} from './driver-words.ts';
 import { useWorker } from './driver-worker-client.ts';
 
 /** Time without an answer after which an action is shown as waiting; sooner it would only flicker. */
@@ -37,7 +46,10 @@ const NOTHING = { orders: [], stops: [], ended: null };
 
 let screen: Screen = 'none';
 let session: Session | null = null;
+/** What the driver is told until they have seen it, beside what the service refused. */
 let refusal: string | null = null;
+/** On the sign-in page: what waits on this phone for its driver. */
+let leftBehind: readonly Action[] = [];
 let gained: string | null = null;
 let said = '';
 let photo: HandoverPhoto;
@@ -58,6 +70,7 @@ function show(): void {
   const slow = slowActions();
   const next = nextStop();
   const door = next?.atDoor ? next.orders[0] : null;
+  const refused = session?.refused[0];
   render(say, {
     screen,
     link: session?.linkState ?? 'connecting',
@@ -71,15 +84,22 @@ function show(): void {
     problem: session?.problem ?? null,
     fix: freshFix(),
     positionAgeMs: session?.sentFix ? ageOf(session.sentFix.takenMs) : null,
-    waiting: waitingWords(say, slow, connected),
+    waiting: session?.isUnkept ? say('notKept') : waitingWords(say, slow, connected),
     late: slow.length > 0,
     finished: session?.finished ?? null,
-    refusal,
+    clock: clockWords(say, clockAheadMs()),
+    refusal: refused ? refusalWords(say, refused) : refusal,
+    photos: withPhoto(refused ? [refused] : leftBehind),
+    leftBehind: leftBehindWords(say, leftBehind),
     gained,
     photo: photo.of(door),
     day: session?.day ?? null,
   });
   sayChange(next, slow.length > 0);
+}
+
+function withPhoto(actions: readonly Action[]): readonly Action[] {
+  return actions.filter(({ photo: taken }) => taken !== null);
 }
 
 /** Time since the phone's clock showed `ms`, which is that of the phone's positions too. */
@@ -97,7 +117,7 @@ function slowActions(): readonly Action[] {
   const waiting = session?.waiting ?? [];
   const offline = session?.linkState === 'offline';
   const oldestMs = Date.parse(waiting[0]?.capturedAt ?? '');
-  const young = !offline && Math.abs(Date.now() - oldestMs) < SHOW_WAITING_MS;
+  const young = !offline && Math.abs(nowMs() - oldestMs) < SHOW_WAITING_MS;
   if (young) setTimeout(show, SHOW_WAITING_MS);
   return young ? [] : waiting;
 }
@@ -119,8 +139,10 @@ function sayChange(next: Next | null, late: boolean): void {
 async function enter(token: string, state: DriverState | null): Promise<void> {
   screen = 'work';
   refusal = null;
+  leftBehind = [];
   gained = null;
   session?.stop();
+  becomeWriter();
   session = new Session(token, state, store, {
     changed() {
       if (session?.linkState === 'replaced') screen = 'replaced';
@@ -129,13 +151,7 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
     },
     gained: tellGained,
     lost: tellLost,
-    refused(action, why) {
-      refusal = refusalWords(say, action, why);
-    },
     signedOut: () => leave(say('tokenRevoked')),
-    notKept() {
-      refusal = say('notKept');
-    },
   });
   show();
   void ringWhenClosed(token, false);
@@ -163,16 +179,26 @@ function stayAwake(): void {
   void keepAwake(screen === 'work' && works);
 }
 
-/** Returns to the sign-in. Unsent actions stay on the phone for the next sign-in with a valid token. */
+/** Returns to the sign-in. Unsent actions stay on the phone until their driver signs in again. */
 function leave(why: string): void {
   session?.stop();
   session = null;
   kept.signOut();
-  screen = 'sign-in';
   refusal = null;
+  showSignIn();
+  byId('sign-in-problem').textContent = why;
+}
+
+/** Shows the sign-in with what waits on this phone for its driver. */
+function showSignIn(): void {
+  screen = 'sign-in';
   stayAwake();
   show();
-  byId('sign-in-problem').textContent = why;
+  void store.all().then((actions) => {
+    if (screen !== 'sign-in') return;
+    leftBehind = actions;
+    show();
+  });
 }
 
 async function signIn(event: Event): Promise<void> {
@@ -224,9 +250,16 @@ async function press(): Promise<void> {
   const [order] = next.orders;
   const primary = primaryOf(say, next, ticked, photo.isFor(order.id));
   if (!primary || primary.orderIds.length === 0) return;
-  if (primary.kind === 'arrive') session?.arrive(order.id);
-  else if (primary.kind === 'deliver') deliver(next.stop, order);
-  else await act(primary.kind, primary.orderIds);
+  if (primary.kind === 'deliver') deliver(next.stop, order);
+  else if (primary.kind !== 'arrive') await act(primary.kind, primary.orderIds);
+}
+
+function arrive(): void {
+  const next = nextStop();
+  if (!next || isResting(byId('arrive'))) return;
+  allowSound();
+  gained = null;
+  session?.arrive(next.orders[0].id);
 }
 
 async function act(kind: ActionKind, orderIds: readonly string[], reason?: string): Promise<void> {
@@ -254,7 +287,7 @@ function deliver(stop: Stop, order: DriverOrder): void {
 
 function goOnDuty(): void {
   const hours = Number(byId<HTMLSelectElement>('duty-hours').value);
-  const until = hours > 0 ? new Date(Date.now() + hours * HOUR_MS).toISOString() : null;
+  const until = hours > 0 ? new Date(nowMs() + hours * HOUR_MS).toISOString() : null;
   session?.setDuty({ onDuty: true, until });
   void ringWhenClosed(kept.token() ?? '', true);
 }
@@ -289,7 +322,6 @@ function goFirst({ target }: Event): void {
 
 async function signOut(): Promise<void> {
   void ringNoMore(kept.token() ?? '');
-  await session?.discard();
   await photo.forget();
   leave('');
 }
@@ -297,13 +329,17 @@ async function signOut(): Promise<void> {
 function listen(): void {
   byId('sign-in-form').addEventListener('submit', (event) => void signIn(event));
   byId('primary').addEventListener('click', () => void press());
+  byId('arrive').addEventListener('click', arrive);
+  byId('not-there').addEventListener('click', () => session?.leaveDoor());
   byId('duty-off').addEventListener('click', pressDuty);
   byId('parcels').addEventListener('change', tick);
   byId('stops').addEventListener('click', goFirst);
   byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
   byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
   byId('refusal-ok').addEventListener('click', () => {
-    refusal = null;
+    const refused = session?.refused[0];
+    if (refused) void session?.dismiss(refused);
+    else refusal = null;
     show();
   });
   followDialogs(say, {
@@ -352,8 +388,7 @@ async function main(): Promise<void> {
   const link = await signInByLink();
   const token = link && 'token' in link ? null : kept.token();
   if (token !== null) return enter(token, kept.state());
-  screen = 'sign-in';
-  show();
+  showSignIn();
   if (link) await enterByLink(link);
 }
 

@@ -34,9 +34,8 @@ export const DRIVER_EN = {
   useHere: 'Use this one',
   signOut: 'Sign out',
   leaveTitle: 'Sign out now?',
-  leaveOwing: 'What you did is not sent yet. If you sign out now it is lost.',
+  leaveOwing: 'What you did is not sent yet. It waits on this phone until you sign in here again.',
   leaveToken: 'To sign in again you need your driver token.',
-  leaveLosing: 'Sign out and lose it',
   stay: 'Stay signed in',
 
   // Duty and position.
@@ -62,6 +61,16 @@ export const DRIVER_EN = {
   positionDenied:
     'This page is not allowed to see your location, so no order can reach you. Allow “Location” for it in the browser’s settings.',
   positionUnavailable: 'Your position cannot be found, so no order can reach you. Is location switched on?',
+  positionRough:
+    'Your phone says only about where you are, so orders may come from far away. Switch on “Precise location” for this browser in the phone’s settings.',
+  clockSlow: {
+    one: 'This phone’s clock is 1 minute slow. This page corrects it. Please set the phone to automatic time.',
+    other: 'This phone’s clock is {count} minutes slow. This page corrects it. Please set the phone to automatic time.',
+  },
+  clockFast: {
+    one: 'This phone’s clock is 1 minute fast. This page corrects it. Please set the phone to automatic time.',
+    other: 'This phone’s clock is {count} minutes fast. This page corrects it. Please set the phone to automatic time.',
+  },
   dutyUnsent: 'Not sent yet',
   positionUnshared: 'Your position is not shared',
   positionUnsent: 'Position not sent',
@@ -116,6 +125,7 @@ export const DRIVER_EN = {
   photoPreparing: 'Preparing the photo…',
   photoUnreadable: 'This phone cannot read the picture. Please take another one.',
   arrive: 'I have arrived',
+  notThere: 'Not there yet',
   pickUp: 'Picked up',
   pickUpSome: 'Picked up {count} of {all}',
   deliver: 'Delivered',
@@ -135,7 +145,7 @@ export const DRIVER_EN = {
   namesLater: 'The name comes when you are at the store.',
   goHereFirst: 'Go here first',
   gained: { one: 'New on your route: {stores}', other: '{count} new orders on your route: {stores}' },
-  lost: 'The order at {store} ({order}) is no longer yours. It was cancelled or given to another driver.',
+  lost: 'The order at {store} ({order}) is off your route. It was cancelled, given to another driver, or ended on another phone of yours.',
 
   // Giving back, not delivered, far away.
   releaseOne: 'Give this order back',
@@ -175,6 +185,8 @@ export const DRIVER_EN = {
   did_undeliverable: 'Could not deliver',
   waitingNetwork: 'Waiting for network: {actions}',
   waitingService: 'Not sent yet, trying again: {actions}',
+  leftBehind: 'This waits on this phone until the driver who did it signs in here: {actions}',
+  savePhoto: 'Save the photo {order}',
   refusal: '“{action}” was not accepted and is not sent again. {why}',
   refused_not_found: 'The order is not yours any more.',
   refused_illegal_transition: 'The order was cancelled or changed meanwhile.',

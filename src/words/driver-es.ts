@@ -30,9 +30,8 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   useHere: 'Usar este',
   signOut: 'Cerrar sesión',
   leaveTitle: '¿Cerrar sesión ahora?',
-  leaveOwing: 'Lo que hiciste aún no se envió. Si cierras sesión ahora, se pierde.',
+  leaveOwing: 'Lo que hiciste aún no se envió. Espera en este teléfono hasta que entres aquí de nuevo.',
   leaveToken: 'Para entrar de nuevo necesitas tu código de conductor.',
-  leaveLosing: 'Cerrar sesión y perderlo',
   stay: 'Seguir dentro',
 
   // Duty and position.
@@ -58,6 +57,18 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   positionDenied:
     'Esta página no puede ver tu ubicación, así que no te llegan pedidos. Permite la “Ubicación” en los ajustes del navegador.',
   positionUnavailable: 'No se encuentra tu posición, así que no te llegan pedidos. ¿Está activada la ubicación?',
+  positionRough:
+    'Tu teléfono solo dice más o menos dónde estás, así que pueden llegarte pedidos de lejos. Activa «Ubicación precisa» para este navegador en los ajustes del teléfono.',
+  clockSlow: {
+    one: 'El reloj de este teléfono va 1 minuto atrasado. Esta página lo corrige. Pon la hora automática en el teléfono.',
+    other:
+      'El reloj de este teléfono va {count} minutos atrasado. Esta página lo corrige. Pon la hora automática en el teléfono.',
+  },
+  clockFast: {
+    one: 'El reloj de este teléfono va 1 minuto adelantado. Esta página lo corrige. Pon la hora automática en el teléfono.',
+    other:
+      'El reloj de este teléfono va {count} minutos adelantado. Esta página lo corrige. Pon la hora automática en el teléfono.',
+  },
   dutyUnsent: 'Aún no enviado',
   positionUnshared: 'Tu posición no se comparte',
   positionUnsent: 'Posición no enviada',
@@ -112,6 +123,7 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   photoRetake: 'Repetir',
   photoPreparing: 'Preparando la foto…',
   photoUnreadable: 'Este teléfono no puede leer la imagen. Toma otra.',
+  notThere: 'Aún no llegué',
   arrive: 'Ya llegué',
   pickUp: 'Recogido',
   pickUpSome: 'Recogidos {count} de {all}',
@@ -132,7 +144,7 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   namesLater: 'El nombre llega cuando estés en la tienda.',
   goHereFirst: 'Ir aquí primero',
   gained: { one: 'Nuevo en tu ruta: {stores}', other: '{count} pedidos nuevos en tu ruta: {stores}' },
-  lost: 'El pedido en {store} ({order}) ya no es tuyo. Se canceló o se dio a otro conductor.',
+  lost: 'El pedido en {store} ({order}) ya no está en tu ruta. Se canceló, se dio a otro conductor o lo terminaste en otro teléfono.',
 
   // Giving back, not delivered, far away.
   releaseOne: 'Dejar este pedido',
@@ -172,6 +184,8 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   did_undeliverable: 'No se pudo entregar',
   waitingNetwork: 'Esperando red: {actions}',
   waitingService: 'Aún no enviado, se intenta de nuevo: {actions}',
+  leftBehind: 'Esto espera en este teléfono hasta que entre aquí quien lo hizo: {actions}',
+  savePhoto: 'Guardar la foto {order}',
   refusal: 'No se aceptó “{action}” y no se envía otra vez. {why}',
   refused_not_found: 'El pedido ya no es tuyo.',
   refused_illegal_transition: 'El pedido se canceló o cambió entretanto.',

@@ -2,5 +2,13 @@ import type { DriverOrder, DriverState } from '../../src/store/drivers.ts';
 
 /** The state of a driver of one parcel by car, on duty without an end. */
 export function driverState(onDuty: boolean, orders: readonly DriverOrder[] = []): DriverState {
-  return { onDuty, onDutyUntil: null, capacity: 1, vehicle: 'car', orders, waitAt: null };
+  return {
+    driverId: '01a20380-1c20-7e03-9c7e-6f2d4e0a51b7',
+    onDuty,
+    onDutyUntil: null,
+    capacity: 1,
+    vehicle: 'car',
+    orders,
+    waitAt: null,
+  };
 }

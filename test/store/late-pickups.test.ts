@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LATE_PICKUP_LAG_SECONDS } from '../../src/limits.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
@@ -58,6 +59,17 @@ test('the next driver who has fetched it keeps it', async () => {
   await me().pickUpOrder(orderId, next, kept());
   expect(await me().pickUpLate(orderId, driverId, kept())).toBeNull();
   expect(await orderRow(database.sql, orderId)).toMatchObject({ driver_id: next });
+});
+
+test('a phone whose clock is a little behind loses no pickup', async () => {
+  const { orderId, driverId } = await lost();
+  const [{ at } = { at: new Date() }] = await database.sql<{ at: Date }[]>`
+    select at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
+  const behind = (seconds: number) => ({ actionId: null, capturedAt: new Date(at.getTime() - seconds * 1_000) });
+  expect(await me().pickUpLate(orderId, driverId, behind(LATE_PICKUP_LAG_SECONDS + 1))).toBeNull();
+  expect(await me().pickUpLate(orderId, driverId, behind(LATE_PICKUP_LAG_SECONDS - 1))).toMatchObject({
+    status: 'picked_up',
+  });
 });
 
 test('nothing is taken back by a driver who gave it up, never had it, has no room, or had not fetched it', async () => {

@@ -64,8 +64,11 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await phone.page.evaluate(`location.hash = 'sign-in=${code}'`);
     await eventually(() => problem(phone)).toContain('No answer from the service');
     isLost = false;
-    await phone.page.reload();
-    await isLive(phone);
+    // The link is opened again, in another tab.
+    await phone.page.close();
+    const page = await phone.context.newPage();
+    await page.goto(linkTo(phone, code));
+    await isLive({ ...phone, page });
   });
 
   it('takes a link that is pasted in place of a token, as an installed page gets no link', async () => {

@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ActionQueue, type ActionStore, meaningOf, type Refusal, type Sent } from '../../src/web/driver-queue.ts';
+import { ActionQueue, type ActionStore, meaningOf, type Sent } from '../../src/web/driver-queue.ts';
 import type { Action } from '../../src/web/driver-state.ts';
 
 const DONE: Sent = { kind: 'done', status: 'picked_up', sequence: 3 };
 const LATER: Sent = { kind: 'later' };
 
-function action(id: string, changes: Partial<Action> = {}): Omit<Action, 'number'> {
+const JPEG = Uint8Array.of(1, 2, 3).buffer;
+const ANA = 'driver-ana';
+
+function action(id: string, changes: Partial<Action> = {}): Omit<Action, 'number' | 'driverId'> {
   return {
     id,
     orderId: 'order-1',
@@ -32,16 +35,16 @@ function storage(): ActionStore & { readonly kept: Map<string, Action> } {
 let store: ReturnType<typeof storage>;
 let told: string[];
 const send = vi.fn<(action: Action, signal: AbortSignal) => Promise<Sent>>();
+const shrink = vi.fn<(photo: ArrayBuffer, mostBytes: number) => Promise<ArrayBuffer | null>>();
 
-function newQueue(kept: ActionStore = store): ActionQueue {
+function newQueue(kept: ActionStore = store, driverId: string | null = ANA): ActionQueue {
   const listener = {
     changed: () => {},
     done: ({ id }: Action, { status }: { status: string }) => told.push(`${id} is ${status}`),
-    refused: ({ id }: Action, { message }: Refusal) => told.push(`${id} refused: ${message}`),
+    refused: ({ id, refusal }: Action) => told.push(`${id} refused: ${refusal?.message}`),
     signedOut: () => told.push('signed out'),
-    notKept: () => told.push('not kept'),
   };
-  return new ActionQueue(kept, send, listener, () => 1);
+  return new ActionQueue(kept, { send, shrink }, listener, driverId, () => 1);
 }
 const sent = () => send.mock.calls.map(([{ id }]) => id);
 const flush = () => vi.advanceTimersByTimeAsync(0);
@@ -51,6 +54,7 @@ beforeEach(() => {
   store = storage();
   told = [];
   send.mockReset().mockResolvedValue(DONE);
+  shrink.mockReset().mockResolvedValue(null);
 });
 afterEach(() => vi.useRealTimers());
 
@@ -84,7 +88,7 @@ describe('the actions of a driver', () => {
     expect(told).toEqual(['a is picked_up']);
   });
 
-  it('are sent in their order, each when the one before it is answered', async () => {
+  it('of one order are sent in their order, each when the one before it is answered', async () => {
     let answer: (sent: Sent) => void = () => {};
     send.mockImplementation(() => new Promise((resolve) => (answer = resolve)));
     const queue = newQueue();
@@ -96,6 +100,85 @@ describe('the actions of a driver', () => {
     answer(DONE);
     await flush();
     expect(sent()).toEqual(['a', 'b']);
+  });
+
+  it('with a photo hold up none of another order, which is sent beside them', async () => {
+    const answers = new Map<string, (sent: Sent) => void>();
+    send.mockImplementation(({ id }) => new Promise((resolve) => answers.set(id, resolve)));
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('photo', { kind: 'deliver', photo: JPEG }));
+    await queue.add(action('pick-up', { orderId: 'order-2' }));
+    await queue.add(action('next photo', { orderId: 'order-2', kind: 'deliver', photo: JPEG }));
+    await flush();
+    expect(sent()).toEqual(['photo', 'pick-up']);
+    answers.get('pick-up')?.(DONE);
+    await flush();
+    expect(queue.waiting.map(({ id }) => id)).toEqual(['photo', 'next photo']);
+    answers.get('photo')?.(DONE);
+    await flush();
+    expect(sent()).toEqual(['photo', 'pick-up', 'next photo']);
+  });
+
+  it('have a smaller photo after each try that was too slow, as far as it can be made smaller', async () => {
+    const small = Uint8Array.of(1).buffer;
+    shrink.mockResolvedValueOnce(small);
+    send.mockResolvedValueOnce(LATER).mockResolvedValue({ kind: 'later', isSlow: true });
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a', { kind: 'deliver', photo: JPEG }));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(send.mock.calls.slice(0, 4).map(([{ photo }]) => photo)).toEqual([JPEG, JPEG, small, small]);
+    expect(store.kept.get('a')?.photo).toEqual(small);
+    expect(shrink.mock.calls.slice(0, 2)).toEqual([
+      [JPEG, 1],
+      [small, 1 / 3],
+    ]);
+
+    // The next one begins with what got through.
+    send.mockReset().mockResolvedValue(DONE);
+    shrink.mockReset().mockResolvedValue(small);
+    queue.wake();
+    await queue.add(action('b', { kind: 'deliver', photo: JPEG }));
+    await flush();
+    expect(send.mock.calls.map(([{ id, photo }]) => [id, photo?.byteLength])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
+  it('wait for the driver who did them, whoever signs in meanwhile', async () => {
+    send.mockResolvedValue(LATER);
+    const anas = newQueue();
+    await anas.start();
+    await anas.add(action('a', { kind: 'deliver', photo: JPEG }));
+    anas.stop();
+    send.mockReset().mockResolvedValue(DONE);
+    const bens = newQueue(store, 'driver-ben');
+    await bens.start();
+    await bens.add(action('b'));
+    await flush();
+    expect(sent()).toEqual(['b']);
+    expect([bens.waiting.length, bens.refused.length]).toEqual([0, 0]);
+    bens.stop();
+    expect(store.kept.get('a')?.photo).toEqual(JPEG);
+
+    // After a sign-in by link the page learns later who the driver is.
+    const unknown = newQueue(store, null);
+    await unknown.start();
+    await flush();
+    expect(sent()).toEqual(['b']);
+    unknown.isOf(ANA);
+    await flush();
+    expect(sent()).toEqual(['b', 'a']);
+    expect(store.kept.size).toBe(0);
+  });
+
+  it('that the page of before kept are sent, though they name no driver', async () => {
+    await store.add({ ...action('old'), number: 1 });
+    await newQueue().start();
+    await flush();
+    expect(told).toEqual(['old is picked_up']);
   });
 
   it('are tried again by themselves with growing pauses of at most 30 s', async () => {
@@ -147,16 +230,24 @@ describe('the actions of a driver', () => {
     expect(store.kept.size).toBe(0);
   });
 
-  it('are removed with a message when the service refuses them, and the others go on', async () => {
+  it('stay with their photo when the service refuses them, until the driver has seen it, and the others go on', async () => {
     const why = { code: 'illegal_transition', message: 'The order is cancelled.', retryAfterSeconds: null };
     send.mockResolvedValueOnce({ kind: 'refused', ...why });
     const queue = newQueue();
     await queue.start();
-    await queue.add(action('a'));
+    await queue.add(action('a', { kind: 'deliver', photo: JPEG }));
     await queue.add(action('b'));
     await flush();
     expect(told).toEqual(['a refused: The order is cancelled.', 'b is picked_up']);
-    expect(store.kept.size).toBe(0);
+    expect(queue.waiting).toEqual([]);
+    queue.stop();
+    const after = newQueue();
+    await after.start();
+    await flush();
+    expect(after.refused).toMatchObject([{ id: 'a', photo: JPEG, refusal: why }]);
+    expect(sent()).toEqual(['a', 'b']);
+    await after.dismiss('a');
+    expect([after.refused.length, store.kept.size]).toEqual([0, 0]);
   });
 
   it('stay where the token is no longer valid, and nothing more is sent', async () => {
@@ -174,11 +265,15 @@ describe('the actions of a driver', () => {
 
   it('are sent although the phone’s storage refuses them, and the driver is warned', async () => {
     const full: ActionStore = { ...store, add: () => Promise.reject(new Error('QuotaExceededError')) };
+    send.mockResolvedValueOnce(LATER);
     const queue = newQueue(full);
     await queue.start();
     await queue.add(action('a'));
     await flush();
-    expect(told.toSorted()).toEqual(['a is picked_up', 'not kept']);
+    expect(queue.isUnkept).toBe(true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told).toEqual(['a is picked_up']);
+    expect(queue.isUnkept).toBe(false);
   });
 
   it('are given up on their way when the network goes, so that the next try does not wait for them', async () => {

@@ -6,6 +6,7 @@ import {
   type ActionKind,
   type DriverOrder,
   notBefore,
+  type Refusal,
   type Stop,
   stateOf,
   withActions,
@@ -66,6 +67,7 @@ const ORDER: DriverOrder = {
   },
 };
 const UNNAMED = { ...ORDER.dropoff, name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
+const refused = (kind: ActionKind, refusal: Refusal): Action => ({ ...did(kind), refusal });
 const did = (kind: ActionKind, orderId = 'order-1'): Action => ({
   id: kind,
   number: 1,
@@ -89,7 +91,14 @@ const FAR_STORE = { address: '9 Oak St, Reno, NV 89501', lat: 41, lng: -74 };
 describe('the state', () => {
   it('is the same of a service of before, and of what the page of before kept', () => {
     const before = stateOf({ on_duty: true, order: ORDER });
-    expect(before).toEqual({ on_duty: true, on_duty_until: null, orders: [ORDER], stops: [], wait_at: null });
+    expect(before).toEqual({
+      driver_id: null,
+      on_duty: true,
+      on_duty_until: null,
+      orders: [ORDER],
+      stops: [],
+      wait_at: null,
+    });
     expect(stateOf({ on_duty: false, order: null }).orders).toEqual([]);
     const until = '2026-03-02T18:00:00.000Z';
     const told = { on_duty: true, on_duty_until: until, order: ORDER, orders: [ORDER, UNDER_WAY], stops: [] };
@@ -371,22 +380,22 @@ describe('the words of the page', () => {
 
   it('say plainly that something was refused, in the reader’s language where the code is known', () => {
     const refusal = { code: 'illegal_transition', message: 'The order is cancelled.', retryAfterSeconds: null };
-    expect(refusalWords(say, did('pick-up'), refusal)).toBe(
-      '“Picked up” was not accepted and is not sent again. The order was cancelled or changed meanwhile.',
+    expect(refusalWords(say, refused('pick-up', refusal))).toBe(
+      '“Picked up · #rder-1” was not accepted and is not sent again. The order was cancelled or changed meanwhile.',
     );
-    expect(refusalWords(decir, did('pick-up'), refusal)).toBe(
-      'No se aceptó “Recogido” y no se envía otra vez. El pedido se canceló o cambió entretanto.',
+    expect(refusalWords(decir, refused('pick-up', refusal))).toBe(
+      'No se aceptó “Recogido · #rder-1” y no se envía otra vez. El pedido se canceló o cambió entretanto.',
     );
-    expect(refusalWords(decir, did('pick-up'), { ...refusal, code: 'gone' })).toMatch(/ The order is cancelled\.$/);
+    expect(refusalWords(decir, refused('pick-up', { ...refusal, code: 'gone' }))).toMatch(/ The order is cancelled\.$/);
     const often = { code: 'too_many_releases', message: 'Wait.', retryAfterSeconds: 61 };
-    expect(refusalWords(say, did('release'), often)).toMatch(/back again in 2 minutes\./);
-    expect(refusalWords(say, did('release'), { ...often, retryAfterSeconds: null })).toMatch(/ Wait\.$/);
+    expect(refusalWords(say, refused('release', often))).toMatch(/back again in 2 minutes\./);
+    expect(refusalWords(say, refused('release', { ...often, retryAfterSeconds: null }))).toMatch(/ Wait\.$/);
   });
 
   it('say plainly which orders are gone', () => {
     expect(lostWords(say, [ORDER, other('order-2')])).toBe(
-      'The order at Corner Books (#rder-1) is no longer yours. It was cancelled or given to another driver. ' +
-        'The order at Corner Books (#rder-2) is no longer yours. It was cancelled or given to another driver.',
+      'The order at Corner Books (#rder-1) is off your route. It was cancelled, given to another driver, or ended on another phone of yours. ' +
+        'The order at Corner Books (#rder-2) is off your route. It was cancelled, given to another driver, or ended on another phone of yours.',
     );
   });
 

@@ -51,7 +51,6 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
   }
   const headline = (page: Page) => page.locator('main h1:visible').textContent();
   const titles = (page: Page) => page.locator('#stops strong').allTextContents();
-  const primary = (page: Page) => page.locator('#primary');
   const press = async (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
   const tick = (page: Page, name: string) => page.locator('#parcels label', { hasText: name }).locator('input').check();
   const sheet = (page: Page) => page.locator('dialog[open]');
@@ -123,7 +122,10 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(await page.evaluate<string>('JSON.stringify({ ...localStorage })')).not.toMatch(/Jordan/);
     await page.context().setOffline(false);
     // An action whose reply was lost is sent again, under its own id.
-    await eventually(() => [...new Set(fake.actions)]).toEqual(['pick-up Jordan', 'pick-up Maria', 'deliver Jordan']);
+    await eventually(() => new Set(fake.actions)).toEqual(
+      new Set(['pick-up Jordan', 'pick-up Maria', 'deliver Jordan']),
+    );
+    expect(fake.actions.indexOf('pick-up Jordan')).toBeLessThan(fake.actions.indexOf('deliver Jordan'));
     await eventually(() => page.locator('#waiting').isHidden()).toBe(true);
     expect(await headline(page)).toBe('Maria');
   });
@@ -161,6 +163,23 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(await headline(page)).toBe('Tea House');
   });
 
+  it('takes back that they have arrived, also after a reload', async () => {
+    const page = await open();
+    carrying();
+    await eventually(() => headline(page)).toBe('Jordan');
+    const bar = await page.locator('#bar').boundingBox();
+    expect(bar, 'the bar, in which "Picked up" stood').toBeNull();
+    await press(page, 'I have arrived');
+    await page.locator('#proof').waitFor();
+    await page.reload();
+    await press(page, 'Not there yet');
+    await eventually(() => page.locator('#order-step').textContent()).toBe('Deliver to');
+    await page.getByRole('button', { name: 'Go here first' }).first().waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'I have arrived' }).waitFor();
+    expect(await page.locator('#proof').isHidden()).toBe(true);
+  });
+
   it('says plainly that an order is gone, and leaves the door of it', async () => {
     const page = await open();
     carrying();
@@ -169,7 +188,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await page.locator('#proof').waitFor();
     fake.tell({ orders: fake.state().orders.slice(1) });
     await eventually(() => page.locator('#refusal-text').textContent()).toBe(
-      `The order at Mission Street Market (#${jordan.id.slice(-6)}) is no longer yours. It was cancelled or given to another driver.`,
+      `The order at Mission Street Market (#${jordan.id.slice(-6)}) is off your route. It was cancelled, given to another driver, or ended on another phone of yours.`,
     );
     expect(await headline(page)).toBe('Maria');
     expect(await page.locator('#proof').isHidden()).toBe(true);
@@ -282,7 +301,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     fake.refuse({ code: 'illegal_transition' });
     await press(page, 'Recogido');
     await eventually(() => page.locator('#refusal-text').textContent()).toBe(
-      'No se aceptó “Recogido” y no se envía otra vez. El pedido se canceló o cambió entretanto.',
+      `No se aceptó “Recogido · #${jordan.id.slice(-6)}” y no se envía otra vez. El pedido se canceló o cambió entretanto.`,
     );
     await press(page, 'Dejar este pedido');
     expect(await sheet(page).textContent()).not.toMatch(/Give|order|reason/i);
@@ -303,7 +322,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
       carrying();
       await eventually(() => headline(page)).toBe('Jordan');
       await check('to the door');
-      await primary(page).click();
+      await page.locator('#arrive').click();
       await page.locator('#proof').waitFor();
       await check('at the door');
       await page.locator('#camera').setInputFiles(photo);

@@ -251,7 +251,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await world.newOrder(store);
     expect((await cancel(store, order)).status).toBe(200);
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop \(#\w{6}\) is no longer yours/,
+      /^The order at Shoe Shop \(#\w{6}\) is off your route/,
     );
     await eventually(() => phone.page.locator('#order').isVisible()).toBe(true);
     expect(await phone.page.locator('dialog[open]').count()).toBe(0);

@@ -246,8 +246,11 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     expect((await cancel()).status).toBe(200);
     await phone.goOnline();
     await eventually(() => phone.page.getByRole('alert').filter({ visible: true }).textContent()).toMatch(
-      /“Picked up” was not accepted.*cancelled/,
+      /“Picked up · #\w{6}” was not accepted.*cancelled/,
     );
+    // It stays until the driver has seen it.
+    await phone.page.reload();
+    await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(/was not accepted.*cancelled/);
     await eventually(() => headline(phone)).toBe('Waiting for an order');
     await button(phone, 'OK').click();
     expect(await phone.page.locator('#refusal').isHidden()).toBe(true);
@@ -260,7 +263,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       body: { reason: 'duplicate' },
     });
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop \(#\w{6}\) is no longer yours/,
+      /^The order at Shoe Shop \(#\w{6}\) is off your route/,
     );
   });
 
@@ -309,23 +312,53 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   const tokenOf = async ({ page }: Phone): Promise<string> =>
     (await page.evaluate<string | null>("localStorage.getItem('sameday-driver-token')")) ?? '';
 
-  it('asks before it signs out, and says so where something not sent is lost by it', async () => {
-    const { phone } = await driverWithOrder('Garden Centre');
+  it('asks before it signs out, and keeps a handover for its driver that was not sent, whoever signs in', async () => {
+    const { store, token, phone, order } = await driverWithOrder('Garden Centre');
+    await button(phone, 'Picked up').click();
+    await takePhoto(phone);
     await phone.goOffline();
-    await button(phone, 'Give this order back').click();
-    await choose(phone, 'An emergency', 'Give it back');
-    await eventually(() => headline(phone)).toBe('Given back');
+    await button(phone, 'Delivered').click();
+    await eventually(() => headline(phone)).toBe('Delivered');
     // It is out of the way of a driver at work.
     expect(await button(phone, 'Sign out').count()).toBe(0);
     await button(phone, 'Go off duty').click();
     await button(phone, 'Sign out').click();
-    await phone.page.getByText('If you sign out now it is lost.').waitFor();
+    await phone.page.getByText('It waits on this phone until you sign in here again.').waitFor();
     await button(phone, 'Stay signed in').click();
-    expect(await headline(phone)).toBe('Given back');
-    await button(phone, 'Sign out').click();
-    await button(phone, 'Sign out and lose it').click();
-    await eventually(() => headline(phone)).toBe('Sign in');
+    expect(await headline(phone)).toBe('Delivered');
+    const signOut = async () => {
+      await button(phone, 'Sign out').click();
+      await phone.page.locator('#leave-confirm').click();
+      await eventually(() => headline(phone)).toBe('Sign in');
+    };
+    await signOut();
     expect(await tokenOf(phone)).toBe('');
+    const waits = `Delivered · #${order.id.slice(-6)}`;
+    await eventually(() => phone.page.locator('#left-behind').textContent()).toContain(waits);
+    const download = phone.page.waitForEvent('download');
+    await phone.page.getByRole('link', { name: 'Save the photo' }).click();
+    expect((await sharp(await (await download).path()).metadata()).format).toBe('jpeg');
+
+    await phone.goOnline();
+    await signIn(phone, await world.newDriver());
+    await signOut();
+    await eventually(() => phone.page.locator('#left-behind').textContent()).toContain(waits);
+    expect(await world.history(store, order.id)).toEqual(['created', 'driver_assigned', 'picked_up']);
+    await signIn(phone, token);
+    await eventually(() => world.history(store, order.id)).toContain('delivered');
+  });
+
+  it('keeps the customer for when there is no network, though it is opened in a second window', async () => {
+    const { phone } = await driverWithOrder('Lamp Shop');
+    await eventually(() => kept(phone)).toMatch(NAMED);
+    const second = await phone.context.newPage();
+    await second.goto(`${phone.url}/driver`);
+    await second.locator('#link[data-state=live]').waitFor();
+    await phone.page.locator('#replaced').waitFor();
+    expect(await kept(phone)).toMatch(NAMED);
+    // The window that stood aside has written all that it writes.
+    await phone.page.close();
+    expect(await kept({ ...phone, page: second })).toMatch(NAMED);
   });
 
   it('keeps its own files for when there is no network, and nothing that the service said', async () => {
@@ -419,7 +452,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await button(phone, 'Give this order back').click();
     await choose(phone, 'An emergency', 'Give it back');
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^“Given back” was not accepted and is not sent again\. You gave back too many orders\. You can give one back again in \d\d minutes\. If/,
+      /^“Given back · #\w{6}” was not accepted and is not sent again\. You gave back too many orders\. You can give one back again in \d\d minutes\. If/,
     );
     expect(await headline(phone)).toBe('Eleven Oaks');
     expect(await kept(phone)).toMatch(NAMED);

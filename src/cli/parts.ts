@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import { isId } from '../domain/ids.ts';
 import { staysOnOneLine } from '../domain/text.ts';
 import type { TierId } from '../domain/tier.ts';
@@ -8,6 +9,15 @@ import { CommandError, type Context } from './context.ts';
 /** Makes commander's action of a command's work: connect, run, print. */
 export type Act = <Options>(
   work: (context: Context, args: readonly string[], options: Options) => Promise<unknown>,
+) => (...args: unknown[]) => Promise<void>;
+
+/** Makes the action of a command that works without a database. */
+export type ActAlone = (
+  work: (parts: {
+    /** The settings as the service reads them. */
+    readonly settings: () => Config;
+    readonly print: (value: unknown) => void;
+  }) => Promise<void>,
 ) => (...args: unknown[]) => Promise<void>;
 
 /** @throws {CommandError} if the text is not an id */

@@ -1,13 +1,15 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, type Environment, readCliConfig } from '../config.ts';
+import { databaseRemedy } from '../app/remedies.ts';
+import { ConfigError, type Environment, parseConfig, readCliConfig, readConfig } from '../config.ts';
 import { errorFields } from '../telemetry.ts';
+import { addCheckCommand } from './check.ts';
 import { CommandError, withContext } from './context.ts';
 import { addDriverCommands } from './driver.ts';
 import { Listed } from './list.ts';
 import { addOrderCommands, addStatsCommand, addTierCommands } from './order.ts';
 import { addOrganizationCommands } from './organization.ts';
 import { escapeLines, type Output, openOutput, type Streams } from './output.ts';
-import type { Act } from './parts.ts';
+import type { Act, ActAlone } from './parts.ts';
 import { addPayoutCommands } from './payout.ts';
 import { addRetailerCommands } from './retailer.ts';
 import { addSandboxCommands } from './sandbox.ts';
@@ -56,6 +58,15 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
       // A command that has printed as it went on says nothing at its end.
       else if (found !== undefined) output.print(found, json);
     };
+  const alone: ActAlone =
+    (work) =>
+    async (...args) => {
+      const json = (args.at(-1) as Command).optsWithGlobals().json === true;
+      await work({
+        settings: () => (env ? parseConfig(env) : readConfig()),
+        print: (value) => output.print(value, json),
+      });
+    };
   addRetailerCommands(program, act);
   addOrganizationCommands(program, act);
   addDriverCommands(program, act);
@@ -66,6 +77,7 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
   addWebhookCommands(program, act);
   addStatsCommand(program, act);
   addSandboxCommands(program, act);
+  addCheckCommand(program, act, alone);
   for (const command of leaves(program)) command.option('--json', 'print JSON').exitOverride();
   return program;
 }
@@ -84,5 +96,5 @@ function printPage({ print, tell, write }: Output, list: Listed, command: Comman
 function explain(error: unknown): string {
   if (error instanceof CommandError || error instanceof ConfigError) return error.message;
   const { name, code } = errorFields(error);
-  return `The command failed: ${name}${code ? ` ${code}` : ''}. Is the database running?`;
+  return databaseRemedy(error) ?? `The command failed: ${name}${code ? ` ${code}` : ''}.`;
 }

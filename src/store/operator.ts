@@ -73,13 +73,17 @@ export async function showOrder(
       (select jsonb_agg(to_jsonb(t) - 'order_id' order by t.created_at) from texts t where t.order_id = o.id)
         as optional_texts,
       (select jsonb_agg(to_jsonb(b) - 'order_id' - 'retailer_id' order by b.id) from outbox b where b.order_id = o.id)
-        as jobs
+        as jobs,
+      (select string_agg(distinct v.vendor, ', ') from refused_credentials v join outbox b
+       on (v.vendor = 'stripe') = (b.queue in ('charge', 'refund')) and b.queue in ('charge', 'refund', 'sms', 'text')
+       where b.order_id = o.id and b.done_at is null) as refused_by
     from orders o join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id
     left join payouts po on po.order_id = o.id
     left join retailers r on r.id = o.retailer_id
     where o.id = ${id} and o.status <> 'void'`;
   if (!row) return null;
-  const { waiting_because: why, planned, ...shown } = row;
+  const { waiting_because: why, planned, refused_by: vendors, ...rest } = row;
+  const shown = vendors === null ? rest : { credentials_refused_by: vendors, ...rest };
   if (why === null) return shown;
   return { waiting_because: why, ...(why === 'planned' ? { planned } : {}), ...shown };
 }

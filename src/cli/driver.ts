@@ -9,9 +9,19 @@ import { CommandError, type Context } from './context.ts';
 import { addPhoneLinks } from './driver-phone.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
-import { type Act, known, knownTierIds, requireId, text, zonedTime } from './parts.ts';
+import {
+  type Act,
+  type Confirmed,
+  confirm,
+  known,
+  knownTierIds,
+  requireId,
+  text,
+  withYes,
+  zonedTime,
+} from './parts.ts';
 
-type CreateOptions = {
+type CreateOptions = Confirmed & {
   readonly name: string;
   readonly phone: string;
   readonly tiers?: string;
@@ -22,8 +32,7 @@ type CreateOptions = {
 /** `driver create|list|show|set-…|sign-in-link|traccar-link|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
-  driver
-    .command('create')
+  withYes(driver.command('create'))
     .description('add a driver, off duty; the token is shown once')
     .requiredOption('--name <name>')
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
@@ -40,6 +49,8 @@ export function addDriverCommands(program: Command, act: Act): void {
         const token = newSecret('driver_token');
         const name = text('--name', options.name);
         const { phone } = options;
+        const twin = await context.store.findDriverByPhone(phone);
+        if (twin) confirm(options, `A driver with this phone is there: ${twin}. This makes another one.`);
         const tokenHash = hashSecret(token);
         await context.store.createDriver({ id, name, phone, tokenHash, tierIds, vehicle, capacity });
         return { driver_id: id, driver_token: token };
@@ -97,11 +108,12 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: driverId, on_duty_until: until?.toISOString() ?? null };
       }),
     );
-  driver
-    .command('deactivate <driver_id>')
+  withYes(driver.command('deactivate <driver_id>'))
     .description('deactivate a driver for good; an order goes to the next driver, after its pickup it is ended first')
     .action(
-      act(async (context, [id]) => {
+      act(async (context, [id], confirmed: Confirmed) => {
+        const { name, carrying } = known(await context.store.showDriver(requireId(id)), 'driver');
+        confirm(confirmed, `This takes “${name}”, who carries ${carrying} orders, off the fleet for good.`);
         const deactivated = await context.store.deactivateDriver(requireId(id));
         const { released, carriedOrderIds } = known(deactivated, 'driver');
         await leaveJobs(context, released);

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { isId } from '../domain/ids.ts';
 import { staysOnOneLine } from '../domain/text.ts';
@@ -52,6 +53,17 @@ export function integer(option: string, value: string, min: number, max: number)
   }
   return number;
 }
+
+/** For a command that cannot be undone, or costs: without `--yes` it says what it would do. */
+export const withYes = (command: Command): Command =>
+  command.option('--yes', 'do what cannot be undone or costs; without it the command says what that is');
+
+/** @throws {CommandError} saying what would be done, where `--yes` is not given */
+export function confirm({ yes }: Confirmed, what: string): void {
+  if (!yes) throw new CommandError(`${what} Add --yes to do it.`);
+}
+
+export type Confirmed = { readonly yes?: boolean | undefined };
 
 const CLOCK = String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?`;
 const ZONED = new RegExp(`${CLOCK}(?:Z|[+-]\\d\\d:\\d\\d)$`, 'u');

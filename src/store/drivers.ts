@@ -34,6 +34,12 @@ export async function createDriver({ sql, processId }: Db, driver: NewDriver): P
     select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;
 }
 
+/** The first active driver with a phone; null if there is none. */
+export async function findDriverByPhone({ sql }: Db, phone: string): Promise<string | null> {
+  const [row] = await sql`select id from drivers where phone = ${phone} and active order by id limit 1`;
+  return row ? row.id : null;
+}
+
 /** Sets what a driver drives; false for an unknown driver. */
 export async function setDriverVehicle({ sql, processId }: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
   const rows = await sql`

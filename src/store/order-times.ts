@@ -1,7 +1,7 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import type { ScheduledOrder } from '../domain/schedule.ts';
 import { DEFAULT_PROMISE_MINUTES, DUE_TOLERANCE_MS } from '../limits.ts';
-import { holdReason } from './fragments.ts';
+import { active, holdReason } from './fragments.ts';
 import { isPlanned } from './plan-readings.ts';
 
 /** Until when the order `o` is promised; one of the build before this has its tier's promise. */
@@ -19,9 +19,33 @@ export const isNotYet = (sql: Sql, order: Fragment): Fragment =>
   sql`(${order}.status = 'pending_dispatch' and ${order}.dispatch_from is not null and ${order}.dispatch_from > now())`;
 
 /** Why the order `o` of the store `r` waits as far as the tables tell: it is held, planned, or not due yet. */
-export const whyWaiting = (sql: Sql, unpaidAllowed: number): Fragment => sql`
+const whyWaiting = (sql: Sql, unpaidAllowed: number): Fragment => sql`
   coalesce(${holdReason(sql, unpaidAllowed)}, case when ${isPlanned(sql)} then 'planned'
     when ${isNotYet(sql, sql`o`)} then 'not_yet' end)`;
+
+/**
+ * The same, and else why no driver has it, as the tables tell it: `waitReason` of the matcher, with the drivers' rows
+ * (`fleetOnDuty`) in place of its memory.
+ */
+export const whyInFleet = (sql: Sql, unpaidAllowed: number): Fragment => sql`
+  coalesce(${whyWaiting(sql, unpaidAllowed)}, case when o.status = 'pending_dispatch' then (
+    select case
+      when count(*) = 0 then 'no_driver_on_duty'
+      when count(*) filter (where qualified) = 0 then 'none_qualified'
+      when count(*) filter (where qualified and not gave_back) = 0 then 'given_back'
+      when count(*) filter (where qualified and not gave_back and room) = 0 then 'all_drivers_busy'
+      when count(*) filter (where qualified and gave_back and room) > 0 then 'given_back'
+      else 'none_in_radius' end
+    from (select o.delivery_tier = any(d.tiers) as qualified, d.id = any(o.excluded_driver_ids) as gave_back, room
+      from fleet d) f) end)`;
+
+/** The CTE of drivers on duty that {@link whyInFleet} reads, once for all rows. */
+export const fleetOnDuty = (sql: Sql): Fragment => sql`
+  fleet as materialized (
+    select d.id, d.tiers, not exists (
+      select from orders c where c.driver_id = d.id and c.status in ${active(sql)}) as room
+    from drivers d where d.active and d.on_duty
+  )`;
 
 /** The columns that {@link toScheduled} reads. */
 export const scheduleColumns = (sql: Sql, order: Fragment): Fragment => sql`

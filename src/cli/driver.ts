@@ -2,24 +2,15 @@ import type { Command } from 'commander';
 import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
-import type { TierId } from '../domain/tier.ts';
 import { MAX_DRIVER_CAPACITY, MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
-import { CommandError, type Context } from './context.ts';
+import { CommandError } from './context.ts';
+import { addDriverCorrection } from './corrections.ts';
 import { addPhoneLinks } from './driver-phone.ts';
+import { readTiers } from './driver-tiers.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
-import {
-  type Act,
-  type Confirmed,
-  confirm,
-  known,
-  knownTierIds,
-  requireId,
-  text,
-  withYes,
-  zonedTime,
-} from './parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, text, withYes, zonedTime } from './parts.ts';
 
 type CreateOptions = Confirmed & {
   readonly name: string;
@@ -29,7 +20,7 @@ type CreateOptions = Confirmed & {
   readonly capacity: string;
 };
 
-/** `driver create|list|show|set-…|sign-in-link|traccar-link|deactivate` */
+/** `driver create|list|show|set|set-…|sign-in-link|traccar-link|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
   withYes(driver.command('create'))
@@ -83,6 +74,7 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: driverId, vehicle };
       }),
     );
+  addDriverCorrection(driver, act);
   addPhoneLinks(driver, act);
   driver
     .command('set-capacity <driver_id> <orders>')
@@ -146,13 +138,4 @@ function readVehicle(what: string, given: string): Vehicle {
   const vehicle = VEHICLES.find((each) => each === given);
   if (vehicle === undefined) throw new CommandError(`${what} is one of ${VEHICLES.join(', ')}.`);
   return vehicle;
-}
-
-/** Reads the value of `--tiers`; every tier if there is none. */
-async function readTiers(context: Context, list: string | undefined): Promise<TierId[]> {
-  const all = await knownTierIds(context);
-  if (list === undefined) return all;
-  const tierIds = [...new Set(list.split(',').map((tier) => tier.trim()))];
-  if (!tierIds.every((id) => all.includes(id))) throw new CommandError(`--tiers takes some of ${all.join(',')}.`);
-  return tierIds;
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { databaseRemedy } from '../app/remedies.ts';
 import { ConfigError, type Environment, parseConfig, readCliConfig, readConfig } from '../config.ts';
@@ -25,14 +26,23 @@ import { addWebhookCommands } from './webhook.ts';
 export async function runProgram(args: readonly string[], streams: Streams, env?: Environment): Promise<number> {
   const output = openOutput(streams);
   try {
-    await buildProgram(streams, output, env).parseAsync(args, { from: 'user' });
+    await buildProgram(isJson(args) ? { ...streams, stderr: NOWHERE } : streams, output, env).parseAsync(args, {
+      from: 'user',
+    });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    output.tell(explain(error));
-    return 1;
+    const isTyping = error instanceof CommanderError;
+    if (isTyping && error.exitCode === 0) return 0;
+    if (isJson(args)) output.tell(JSON.stringify({ error: isTyping ? error.message : explain(error) }));
+    // Commander has said what is wrong with what was typed, beside its help.
+    else if (!isTyping) output.tell(explain(error));
+    return isTyping ? 2 : 1;
   }
 }
+
+/** Programs read errors as JSON, too: `{"error": …}`. */
+const isJson = (args: readonly string[]): boolean => args.includes('--json');
+const NOWHERE = { write: () => undefined };
 
 function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environment | undefined): Command {
   const program = new Command('sameday')
@@ -42,6 +52,7 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
       // Its errors quote what was typed, which may have been pasted.
       writeErr: (text) => stderr.write(escapeLines(text)),
     })
+    .version(version(), '--version', 'print the version')
     .exitOverride()
     // The help lists the commands. A suggestion by spelling took `return` for `refund`.
     .showSuggestionAfterError(false)
@@ -80,6 +91,11 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
   addCheckCommand(program, act, alone);
   for (const command of leaves(program)) command.option('--json', 'print JSON').exitOverride();
   return program;
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string })
+    .version;
 }
 
 function leaves(command: Command): Command[] {

@@ -3,6 +3,7 @@ import { newId } from '../domain/ids.ts';
 import { APPLICATION_STATUSES, RETAILER_STATUSES } from '../store/pages.ts';
 import { addCardLink } from './card-link.ts';
 import { CommandError } from './context.ts';
+import { addStoreCorrection } from './corrections.ts';
 import { addHeldOrders } from './held-orders.ts';
 import { addImport } from './import.ts';
 import { addRotateKey, newKey } from './keys.ts';
@@ -14,13 +15,14 @@ import { addSetTexts } from './text.ts';
 import { addSetWebhook } from './webhook.ts';
 
 /**
- * `retailer apply|approve|reject|create|set-card|card-link|set-webhook|set-rate|set-texts|list|applications|show`
+ * `retailer apply|approve|reject|create|set|set-card|card-link|set-webhook|set-rate|set-texts|list|applications|show`
  * and `retailer suspend|activate|rotate-key|import|charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
   addApplications(retailer, act);
   addCreate(retailer, act);
+  addStoreCorrection(retailer, act);
   addSetCard(retailer, act);
   addCardLink(retailer, act);
   addSetWebhook(retailer, act);

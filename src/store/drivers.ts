@@ -48,6 +48,22 @@ export async function setDriverVehicle({ sql, processId }: Db, driverId: string,
   return rows.length === 1;
 }
 
+/** Corrects a driver; what is null stays. False for an unknown driver. */
+export async function correctDriver(
+  { sql, processId }: Db,
+  driverId: string,
+  change: { readonly name: string | null; readonly phone: string | null; readonly tierIds: readonly string[] | null },
+): Promise<boolean> {
+  const tierIds = change.tierIds === null ? null : [...change.tierIds];
+  const rows = await sql`
+    with changed as (
+      update drivers set name = coalesce(${change.name}, name), phone = coalesce(${change.phone}, phone),
+        tiers = coalesce(${tierIds}::text[], tiers) where id = ${driverId} returning id
+    )
+    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
+  return rows.length === 1;
+}
+
 /** Sets how many orders a driver may carry at a time. False for an unknown driver. */
 export async function setDriverCapacity({ sql, processId }: Db, driverId: string, capacity: number): Promise<boolean> {
   const rows = await sql`

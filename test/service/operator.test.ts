@@ -496,6 +496,36 @@ describe('a delivery that was none', () => {
   });
 });
 
+describe('a correction', () => {
+  it('of a driver and of a store holds at once, and leaves the rest as it was', async () => {
+    const store = await newStore();
+    const driver = await newDriver('--tiers', 'priority');
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    const corrected = await sameday('driver', 'set', driver.id, '--tiers', 'standard', '--name', 'Sam Ryder');
+    expect(corrected).toMatchObject({ name: 'Sam Ryder', phone: '+14155550177', tiers: ['standard'] });
+    await expect.poll(async () => (await driver.state()).order, SOON).not.toBeNull();
+    const at = ['--lat', '1.5', '--lng', '2.5'];
+    const moved = await sameday('retailer', 'set', store.retailerId, '--name', 'Corner Shop', ...at);
+    expect(moved).toMatchObject({ name: 'Corner Shop', address: ADDRESS, lat: 1.5, lng: 2.5 });
+    const nothing = await said(['driver', 'set', driver.id]);
+    expect([nothing.code, nothing.stderr]).toEqual([1, 'Name what to change; see --help.\n']);
+  });
+});
+
+describe('the command line', () => {
+  it('says its version, and errors as JSON to who asked for it', async () => {
+    expect(await said(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    const errorOf = async (...args: string[]) => {
+      const { code, stdout, stderr } = await said([...args, '--json']);
+      return [code, stdout, (JSON.parse(stderr) as { error: string }).error];
+    };
+    expect(await errorOf('order', 'show', newId())).toEqual([1, '', 'There is no such order.']);
+    expect(await errorOf('retailer', 'vanish')).toEqual([2, '', "error: unknown command 'vanish'"]);
+  });
+});
+
 describe('a command that cannot be undone, or costs', () => {
   it('says what it would do, and does it with --yes', async () => {
     const store = await newStore();

@@ -102,6 +102,8 @@ export type Config = {
 /** The United States with their territories, and Canada. */
 const DEFAULT_SMS_COUNTRIES = 'US,CA,PR,VI,GU,AS,MP';
 
+const DEFAULT_SUPPORT_EMAIL = 'support@localhost';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings cannot be used; the message names every problem. */
@@ -133,6 +135,21 @@ export function misspeltSettings(env: Environment = process.env): string[] {
     const nearest = names.find((known) => isNearly(name, known));
     return nearest === undefined ? [] : [`${name} is no setting and counts for nothing. Is ${nearest} meant?`];
   });
+}
+
+/** Lines about settings that are usable, and seldom meant. */
+export function doubtsAbout({ sandbox, trustProxy, host, supportEmail }: Config): string[] {
+  const doubts: string[] = [];
+  if (trustProxy && !/^(127\.|::1$|localhost$)/.test(host)) {
+    doubts.push(
+      'TRUST_PROXY=1 believes X-Forwarded-For of whoever reaches this port. Set HOST=127.0.0.1 where the proxy is on ' +
+        'this machine, else let only the proxy reach the port.',
+    );
+  }
+  if (!sandbox && supportEmail === DEFAULT_SUPPORT_EMAIL) {
+    doubts.push(`SUPPORT_EMAIL is not set: replies name ${supportEmail}.`);
+  }
+  return doubts;
 }
 
 /** Whether two names differ in one character of four, at most two, or in their case. Short ones are others' too. */
@@ -222,7 +239,7 @@ export function parseConfig(env: Environment): Config {
     ),
     releasesPerHour: read.integer('RELEASES_PER_HOUR', DEFAULT_RELEASES_PER_HOUR, 0, MAX_RELEASES_PER_HOUR),
     readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
-    supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
+    supportEmail: read.text('SUPPORT_EMAIL') ?? DEFAULT_SUPPORT_EMAIL,
     metricsToken: read.matching('METRICS_TOKEN', /^[!-~]{16,}$/, 'at least 16 visible characters'),
     logLevel,
     requestLog: read.choice('REQUEST_LOG', ['all', 'failed', 'off'], defaultRequestLog(sandbox, logLevel)),

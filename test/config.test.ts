@@ -1,6 +1,14 @@
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Config, ConfigError, misspeltSettings, parseConfig, readCliConfig, readConfig } from '../src/config.ts';
+import {
+  type Config,
+  ConfigError,
+  doubtsAbout,
+  misspeltSettings,
+  parseConfig,
+  readCliConfig,
+  readConfig,
+} from '../src/config.ts';
 
 /** What a service outside the sandbox can't start without. */
 const LIVE = {
@@ -343,6 +351,13 @@ test('a setting that is misspelt is named with the one that is meant', () => {
     'PORTS',
   ];
   for (const name of [...others, ...Object.keys(LIVE)]) expect(nearest(name), name).toBeUndefined();
+});
+
+test('a port that believes everybody’s X-Forwarded-For, and a missing address for support, are told', () => {
+  const told = (env: Environment) => doubtsAbout(parseConfig({ ...LIVE, ...env })).map((line) => line.split(/[ =]/)[0]);
+  expect(told({ TRUST_PROXY: '1' })).toEqual(['TRUST_PROXY', 'SUPPORT_EMAIL']);
+  expect(told({ TRUST_PROXY: '1', HOST: '127.0.0.1', SUPPORT_EMAIL: 'help@x.example' })).toEqual([]);
+  expect(doubtsAbout(parseConfig({}))).toEqual([]);
 });
 
 test('one message lists every problem, one a line, and repeats no value', () => {

@@ -1,4 +1,4 @@
-import { ConfigError, misspeltSettings, readConfig } from '../config.ts';
+import { ConfigError, doubtsAbout, misspeltSettings, readConfig } from '../config.ts';
 import { welcome } from './banner.ts';
 import { onSignals } from './signals.ts';
 import { startService } from './start.ts';
@@ -10,7 +10,7 @@ const say = (line: string) => void process.stderr.write(`${line}\n`);
 export async function run(): Promise<void> {
   try {
     const config = readConfig();
-    for (const line of misspeltSettings()) say(line);
+    for (const line of [...misspeltSettings(), ...doubtsAbout(config)]) say(line);
     const stop = onSignals(say, config.sandbox);
     const service = await startService(config, say, stop.now);
     stop.use(() => service.close());

@@ -102,6 +102,8 @@ export type Config = {
 /** The United States with their territories, and Canada. */
 const DEFAULT_SMS_COUNTRIES = 'US,CA,PR,VI,GU,AS,MP';
 
+const DEFAULT_SUPPORT_EMAIL = 'support@localhost';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings cannot be used; the message names every problem. */
@@ -115,6 +117,60 @@ export class ConfigError extends Error {
 /** Reads the settings from this process's environment. Nothing else reads it. */
 export function readConfig(): Config {
   return parseConfig(process.env);
+}
+
+/** The names of all settings. */
+export function settingNames(): string[] {
+  const names = new Set<string>();
+  const note = (_: object, name: string | symbol): undefined => void names.add(String(name));
+  parseConfig(new Proxy({}, { get: note }));
+  return [...names].sort();
+}
+
+/** A line for each variable whose name is nearly, and not, that of a setting. */
+export function misspeltSettings(env: Environment = process.env): string[] {
+  const names = settingNames();
+  return Object.keys(env).flatMap((name) => {
+    if (names.includes(name)) return [];
+    const nearest = names.find((known) => isNearly(name, known));
+    return nearest === undefined ? [] : [`${name} is no setting and counts for nothing. Is ${nearest} meant?`];
+  });
+}
+
+/** Lines about settings that are usable, and seldom meant. */
+export function doubtsAbout({ sandbox, trustProxy, host, supportEmail }: Config): string[] {
+  const doubts: string[] = [];
+  if (trustProxy && !/^(127\.|::1$|localhost$)/.test(host)) {
+    doubts.push(
+      'TRUST_PROXY=1 believes X-Forwarded-For of whoever reaches this port. Set HOST=127.0.0.1 where the proxy is on ' +
+        'this machine, else let only the proxy reach the port.',
+    );
+  }
+  if (!sandbox && supportEmail === DEFAULT_SUPPORT_EMAIL) {
+    doubts.push(`SUPPORT_EMAIL is not set: replies name ${supportEmail}.`);
+  }
+  return doubts;
+}
+
+/** Whether two names differ in one character of four, at most two, or in their case. Short ones are others' too. */
+function isNearly(name: string, known: string): boolean {
+  const most = Math.min(2, Math.floor(known.length / 4));
+  if (known.length < 5 || Math.abs(name.length - known.length) > most) return name.toUpperCase() === known;
+  return changes(name.toUpperCase(), known) <= most;
+}
+
+/** The fewest characters to change, add or take away (Levenshtein). */
+function changes(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1];
+    for (const [j, wanted] of [...to].entries()) {
+      const kept = (row[j] ?? 0) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(kept, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }
 
 /**
@@ -183,7 +239,7 @@ export function parseConfig(env: Environment): Config {
     ),
     releasesPerHour: read.integer('RELEASES_PER_HOUR', DEFAULT_RELEASES_PER_HOUR, 0, MAX_RELEASES_PER_HOUR),
     readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
-    supportEmail: read.text('SUPPORT_EMAIL') ?? 'support@localhost',
+    supportEmail: read.text('SUPPORT_EMAIL') ?? DEFAULT_SUPPORT_EMAIL,
     metricsToken: read.matching('METRICS_TOKEN', /^[!-~]{16,}$/, 'at least 16 visible characters'),
     logLevel,
     requestLog: read.choice('REQUEST_LOG', ['all', 'failed', 'off'], defaultRequestLog(sandbox, logLevel)),
@@ -256,8 +312,10 @@ function reader(env: Environment, problems: string[]) {
   function url(name: string, protocols: readonly string[]): string | null {
     const value = text(name);
     if (value === null) return null;
-    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/+$/, '');
-    problems.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+    const parsed = URL.canParse(value) ? new URL(value) : null;
+    if (parsed && protocols.includes(parsed.protocol) && !value.includes('#')) return value.replace(/\/+$/, '');
+    const escaped = /[#@]/.test(value) ? '; in it # / ? @ of a user or password are written %23 %2F %3F %40' : '';
+    problems.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}${escaped}`);
     return null;
   }
 
@@ -326,7 +384,12 @@ function reader(env: Environment, problems: string[]) {
       if (sandbox && webhookSecrets.length > 0) problems.push('STRIPE_WEBHOOK_SECRET needs STRIPE_SECRET_KEY');
       return null;
     }
-    return { secretKey: text('STRIPE_SECRET_KEY') as string, apiBase, rate, webhookSecrets };
+    const secretKey = matching(
+      'STRIPE_SECRET_KEY',
+      /^(sk|rk)_\w+$/,
+      'a secret key: sk_…, or rk_… of restricted rights',
+    );
+    return { secretKey: secretKey ?? '', apiBase, rate, webhookSecrets };
   }
 
   function stripeSecrets(): readonly string[] {
@@ -343,9 +406,14 @@ function reader(env: Environment, problems: string[]) {
     const apiBase = url('TWILIO_API_BASE', ['http:', 'https:']);
     if (!required(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM'], sandbox)) return null;
     return {
-      accountSid: text('TWILIO_ACCOUNT_SID') as string,
-      authToken: text('TWILIO_AUTH_TOKEN') as string,
-      from: text('TWILIO_FROM') as string,
+      accountSid: matching('TWILIO_ACCOUNT_SID', /^AC\w+$/, "the account's SID: AC…") ?? '',
+      authToken: text('TWILIO_AUTH_TOKEN') ?? '',
+      from:
+        matching(
+          'TWILIO_FROM',
+          /^(\+[1-9]\d{6,14}|\d{3,8})$/,
+          'a number in E.164, like +14155550100, or a short code',
+        ) ?? '',
       apiBase,
       rate,
     };

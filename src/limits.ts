@@ -245,6 +245,12 @@ export const LIST_DB_CONNECTIONS = 4;
 export const MAX_PENDING_QUERIES = 5_000;
 /** Interval at which the database's clock is read. Clocks drift by less than a millisecond meanwhile. */
 export const CLOCK_SYNC_MS = 30_000;
+/** Most by which this machine's clock may differ from Postgres's: signatures of vendors hold for minutes. */
+export const MAX_CLOCK_DIFFERENCE_MS = 30_000;
+/** Longest check of a setting against what it names. Above STRIPE_TIMEOUT_MS. */
+export const CHECK_TIMEOUT_MS = 25_000;
+/** Longest wait for Redis at a start, which goes on without it. */
+export const REDIS_CHECK_MS = 4_000;
 /** Longest measurement that counts, as its error is half its length. Below CLOCK_SYNC_MS. */
 export const CLOCK_ROUND_TRIP_MS = 1_000;
 
@@ -1623,6 +1629,7 @@ function assertRelations(): void {
   below({ STATEMENT_TIMEOUT_MS }, { QUERY_DEADLINE_MS });
   below({ QUERY_DEADLINE_MS }, { REQUEST_DEADLINE_MS });
   below({ CLOCK_ROUND_TRIP_MS }, { CLOCK_SYNC_MS });
+  below({ STRIPE_TIMEOUT_MS }, { CHECK_TIMEOUT_MS });
 
   // Group commit
   below({ SLOW_COMMIT_MS }, { MAX_COMMIT_WAIT_MS });

@@ -1,19 +1,8 @@
-import { welcome } from './app/banner.ts';
-import { StartError } from './app/database.ts';
-import { onSignals } from './app/signals.ts';
-import { startService } from './app/start.ts';
-import { ConfigError, readConfig } from './config.ts';
-
-const say = (line: string) => void process.stderr.write(`${line}\n`);
-
-try {
-  const config = readConfig();
-  const stop = onSignals(say);
-  const service = await startService(config, say, stop.now);
-  stop.use(() => service.close());
-  process.stdout.write(welcome(config, service));
-} catch (error) {
-  const expected = error instanceof ConfigError || error instanceof StartError;
-  say(expected ? error.message : `Sameday could not start: ${error instanceof Error ? error.stack : error}`);
+// An older Node ends at the first line that it cannot read, so its version is looked at before anything is loaded.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 11)) {
+  process.stderr.write(`Sameday needs Node 20.11 or newer and this is ${process.versions.node}.\n`);
   process.exit(1);
 }
+const { run } = await import('./app/run.ts');
+await run();

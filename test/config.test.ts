@@ -1,6 +1,14 @@
 import { resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Config, ConfigError, parseConfig, readCliConfig, readConfig } from '../src/config.ts';
+import {
+  type Config,
+  ConfigError,
+  doubtsAbout,
+  misspeltSettings,
+  parseConfig,
+  readCliConfig,
+  readConfig,
+} from '../src/config.ts';
 
 /** What a service outside the sandbox can't start without. */
 const LIVE = {
@@ -219,7 +227,7 @@ test('a setting that is empty or blank is one that is not set, as compose files 
 
 describe('the sandbox is never an accident', () => {
   test.each(['DATABASE_URL', 'REDIS_URL', 'STRIPE_SECRET_KEY', 'TWILIO_ACCOUNT_SID'])('%s alone ends it', (name) => {
-    const value = { DATABASE_URL: LIVE.DATABASE_URL, REDIS_URL: 'redis://r' }[name] ?? 'x';
+    const value = { ...LIVE, REDIS_URL: 'redis://r' }[name] ?? '';
     expect(problemsOf({ [name]: value })).not.toEqual([]);
     expect(parseConfig({ ...LIVE, [name]: value }).sandbox).toBe(false);
   });
@@ -305,6 +313,10 @@ test.each<[string, string]>([
   ['GEOCODER_URL', '/search'],
   ['ROUTER_URL', 'osrm:5000'],
   ['DATABASE_URL', 'mysql://db'],
+  ['DATABASE_URL', 'postgres://u:a#b@db/d'],
+  ['DATABASE_URL', 'postgres://u:1#b@db/d'],
+  ['REDIS_URL', 'redis://:a#b@r'],
+  ['STRIPE_SECRET_KEY', 'pk_live_1'],
   ['REDIS_URL', 'http://r'],
   ['STRIPE_API_BASE', 'stripe'],
   ['STRIPE_WEBHOOK_SECRET', 'whsec_0123456789abcdef'],
@@ -315,6 +327,37 @@ test.each<[string, string]>([
   ['TLS_KEY_FILE', 'key.pem'],
 ])('%s=%s stops the start by its name', (name, value) => {
   expect(problemsOf({ SANDBOX: '1', [name]: value })).toEqual([expect.stringContaining(name)]);
+});
+
+test('a number of the sender without its country, and an id that is no account, stop the start', () => {
+  expect(problemsOf({ ...LIVE, TWILIO_FROM: '4155550199' })).toEqual([expect.stringContaining('TWILIO_FROM')]);
+  expect(problemsOf({ ...LIVE, TWILIO_ACCOUNT_SID: 'SK1' })).toEqual([expect.stringContaining('TWILIO_ACCOUNT_SID')]);
+});
+
+test('a setting that is misspelt is named with the one that is meant', () => {
+  const nearest = (name: string) => /Is (\w+) meant/.exec(misspeltSettings({ [name]: '1' }).join())?.[1];
+  expect(nearest('TRUST_PROXI')).toBe('TRUST_PROXY');
+  expect(nearest('trust_proxy')).toBe('TRUST_PROXY');
+  expect(nearest('STRIPE_SECRETKEY')).toBe('STRIPE_SECRET_KEY');
+  const others = [
+    'PATH',
+    'HOSTNAME',
+    'HOME',
+    'PWD',
+    'SHELL',
+    'NODE_ENV',
+    'POSTGRES_PASSWORD',
+    'DATABASE_NAME',
+    'PORTS',
+  ];
+  for (const name of [...others, ...Object.keys(LIVE)]) expect(nearest(name), name).toBeUndefined();
+});
+
+test('a port that believes everybody’s X-Forwarded-For, and a missing address for support, are told', () => {
+  const told = (env: Environment) => doubtsAbout(parseConfig({ ...LIVE, ...env })).map((line) => line.split(/[ =]/)[0]);
+  expect(told({ TRUST_PROXY: '1' })).toEqual(['TRUST_PROXY', 'SUPPORT_EMAIL']);
+  expect(told({ TRUST_PROXY: '1', HOST: '127.0.0.1', SUPPORT_EMAIL: 'help@x.example' })).toEqual([]);
+  expect(doubtsAbout(parseConfig({}))).toEqual([]);
 });
 
 test('one message lists every problem, one a line, and repeats no value', () => {

@@ -15,19 +15,9 @@ import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
+import { asDatabaseError, asStartError, StartError } from './start-error.ts';
 
-const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
-
-/**
- * A condition that the operator has to change before the service can start. Its message is shown without a
- * stack.
- */
-export class StartError extends Error {}
-
-/** Rethrows the error of a step whose messages are written for the operator. */
-export function asStartError(error: unknown): never {
-  throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
-}
+export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
 export type Database = {
   readonly url: string;
@@ -56,7 +46,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const processId = randomBytes(6).toString('hex');
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
-  const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asStartError);
+  const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asDatabaseError);
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
   const breaker = startBreaker(url, logger);
   closers.add('breaker', () => breaker.close());
@@ -99,15 +89,15 @@ async function startEmbedded(config: Config, say: (line: string) => void, closer
 const API_LOCK = '6595811084077347712';
 
 /**
- * Holds the advisory lock of the API process for as long as the process lives, and takes it again after its
- * connection was lost. Without Redis positions do not reach other processes, so a database may have one API
- * process only.
+ * Holds the advisory lock of API processes for as long as the process lives, and takes it again after its
+ * connection was lost. Without Redis positions do not reach other processes, so a process without it is the
+ * only one on its database. Those with Redis share the lock.
  *
  * @param lost called once if another process has taken the lock
  * @throws {StartError} if another process holds the lock
  */
 export async function holdApiLock(
-  { url, processId }: Pick<Database, 'url' | 'processId'>,
+  { url, processId, hasRedis }: Pick<Database, 'url' | 'processId'> & { readonly hasRedis: boolean },
   logger: Logger,
   closers: Closers,
   lost: () => void,
@@ -119,13 +109,13 @@ export async function holdApiLock(
   const take = async () => {
     const [row] = await sql`
       select exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted)
-        or pg_try_advisory_lock(${API_LOCK}::int8) as held`;
+        or ${hasRedis ? sql`pg_try_advisory_lock_shared(${API_LOCK}::int8)` : sql`pg_try_advisory_lock(${API_LOCK}::int8)`}
+        as held`;
     return row?.held === true;
   };
   if (!(await take())) {
-    throw new StartError(
-      'Another API process runs on this database. Two need REDIS_URL, which carries driver positions between them.',
-    );
+    const other = `Another API process${hasRedis ? ' without REDIS_URL' : ''} runs on this database.`;
+    throw new StartError(`${other} Two need one REDIS_URL, which carries driver positions between them.`);
   }
   /**
    * Ends this process's own session that a cut network left behind, which the server would keep for hours.

@@ -15,6 +15,8 @@ export type Metrics = {
   readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
   /** Counts a vendor's callback. The labels are of bounded sets. */
   readonly observeCallback: (vendor: string, type: string, outcome: string) => void;
+  /** Counts a call of Stripe or Twilio by what became of it, of a bounded set. */
+  readonly observeVendor: (vendor: string, outcome: string) => void;
   /** Counts a push to a driver's phone by what became of it, of a bounded set. */
   readonly observePush: (outcome: string) => void;
   /** Counts a driver's upload of a photo by what became of it, of a bounded set. */
@@ -61,6 +63,12 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     labelNames: ['vendor', 'type', 'outcome'],
     registers,
   });
+  const vendorCalls = new Counter({
+    name: 'sameday_vendor_calls_total',
+    help: 'Calls of vendors by what became of them',
+    labelNames: ['vendor', 'outcome'],
+    registers,
+  });
   const pushes = new Counter({
     name: 'sameday_pushes_total',
     help: "Pushes to drivers' phones by what became of them",
@@ -105,6 +113,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       series.time.observe(durationMs / 1000);
     },
     observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
+    observeVendor: (vendor, outcome) => vendorCalls.inc({ vendor, outcome }),
     observePush: (outcome) => pushes.inc({ outcome }),
     observePhoto: (outcome) => photos.inc({ outcome }),
     observeTable: (outcome) => tables.inc({ outcome }),

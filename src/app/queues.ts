@@ -18,6 +18,8 @@ import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
+import { refuseWrongRedis } from './redis-check.ts';
+import { redisCode, redisRemedy } from './remedies.ts';
 import { vendorRates } from './vendors.ts';
 
 /**
@@ -36,7 +38,10 @@ export function openRedis(url: string, logger: Logger, closers: Closers): Redis 
   closers.add('Redis', () => redis.disconnect());
   redis.on(
     'error',
-    atMostEvery(LOSS_REPORT_MS, (error: Error) => logger.warn({ err: errorFields(error) }, 'Redis is not reachable')),
+    atMostEvery(LOSS_REPORT_MS, (error: Error) => {
+      const because = redisRemedy(error);
+      logger.warn({ err: errorFields(error), code: redisCode(error), because }, 'Redis is not reachable');
+    }),
   );
   return redis;
 }
@@ -49,6 +54,7 @@ export async function openQueueBackend(
   closers: Closers,
 ): Promise<QueueBackend> {
   if (config.redisUrl) {
+    await refuseWrongRedis(config.redisUrl);
     return { kind: 'redis', connection: openRedis(config.redisUrl, logger, closers), prefix: 'sameday' };
   }
   const settings = {

@@ -59,18 +59,18 @@ const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 /** The routes of every process that listens. Outside the sandbox metrics are there only with a token. */
 export function healthRoutes(
   { metricsToken, sandbox }: Pick<Config, 'metricsToken' | 'sandbox'>,
-  { sql }: Pick<Database, 'sql'>,
+  store: Pick<Store, 'readRefusingVendors'>,
   metricsOf: Metrics,
   isStarted: () => boolean,
 ): Route[] {
-  const isReady = async () => {
-    await sql`select 1`;
-    return isStarted();
+  const readReadiness = async () => {
+    const misconfigured = await store.readRefusingVendors();
+    return { ready: isStarted(), misconfigured };
   };
   const hasMetrics = sandbox || metricsToken !== null;
   return [
     healthzRoute(),
-    readyzRoute(isReady),
+    readyzRoute(readReadiness),
     ...(hasMetrics ? [metricsRoute(metricsOf.registry, metricsToken)] : []),
   ];
 }
@@ -111,7 +111,7 @@ export function apiRoutes(parts: {
   const assets = loadAssets(WEB);
   const { tileUrl, tileAttribution, sandbox } = config;
   const routes = [
-    ...healthRoutes(config, parts.database, parts.metrics, parts.isStarted),
+    ...healthRoutes(config, store, parts.metrics, parts.isStarted),
     ordersCreate({ stores, rates, dispatch, store, trackingUrl, isSandbox: sandbox }),
     ordersBatch({ stores, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
     quotesRoute({ stores, reads, dispatch, isSandbox: sandbox }),

@@ -8,11 +8,12 @@ export type Stop = {
 };
 
 /**
- * Stops the process on SIGTERM, SIGINT and SIGHUP. The exit code is 0 if everything closes within
+ * Stops the process on SIGTERM and SIGINT. SIGHUP is ignored, as nothing is read anew, except in the sandbox, which
+ * ends with its terminal. The exit code is 0 if everything closes within
  * STOP_DEADLINE_MS, else 1. A second signal ends the process at once, but only after SIGNAL_ECHO_MS, because
  * a Ctrl-C reaches a process behind npm twice.
  */
-export function onSignals(say: (line: string) => void): Stop {
+export function onSignals(say: (line: string) => void, sandbox: boolean): Stop {
   let close: (() => Promise<void>) | null = null;
   let stoppedAtMs: number | null = null;
 
@@ -33,7 +34,8 @@ export function onSignals(say: (line: string) => void): Stop {
     process.exit(0);
   }
 
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+  process.on('SIGHUP', () => sandbox && void stop('SIGHUP'));
   return {
     use(closer) {
       close = closer;

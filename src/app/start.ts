@@ -20,13 +20,15 @@ import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
 import { Closers } from './closers.ts';
 import { makeDataDir } from './data-dir.ts';
-import { asStartError, holdApiLock, openDatabase } from './database.ts';
+import { holdApiLock, openDatabase } from './database.ts';
 import { openMetrics } from './metrics.ts';
 import type { ServiceParts } from './parts.ts';
 import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
 import { openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
+import { asStartError } from './start-error.ts';
 import { tellOfEvents, withStripe } from './stripe.ts';
+import { checkTls } from './tls.ts';
 import { startWorkers } from './worker.ts';
 
 export type Service = {
@@ -67,12 +69,14 @@ async function start(
   closers: Closers,
 ): Promise<Service> {
   makeDataDir(settings);
+  checkTls(settings);
   const withMap = await withRouter(await withGeocoder(settings, closers), closers);
   const { config, standIn } = await withStripe(withMap, closers);
   const isApi = config.roles.has('api');
   const database = await openDatabase(config, say, logger, closers);
-  if (isApi && !config.redisUrl) {
-    await holdApiLock(database, logger, closers, () => ended('another API process took over'));
+  if (isApi) {
+    const lock = { ...database, hasRedis: config.redisUrl !== null };
+    await holdApiLock(lock, logger, closers, () => ended('another API process took over'));
   }
   const clock = await createDatabaseClock(database.sql, logger);
   closers.add('clock', () => clock.close());
@@ -109,8 +113,17 @@ async function start(
   }
   const sandbox = config.sandbox && api && url ? await openSandbox(config, database, url, logger, closers) : null;
   if (server) closers.add('requests', () => drain(server), DRAIN_MS + CLOSE_DEADLINE_MS);
+  if (!config.sandbox) void tellOfSettings(config, logger);
   isStarted = true;
   return { url, sandbox, close: () => closers.closeAll() };
+}
+
+/** Tries every setting once the service runs, which goes on with those that do not work. */
+async function tellOfSettings(config: Config, logger: Logger): Promise<void> {
+  const { checkSettings } = await import('./check.ts');
+  for (const { setting, status, says } of await checkSettings(config)) {
+    if (status === 'failed') logger.warn({ setting, says }, 'a setting does not work');
+  }
 }
 
 function openRequestLog({ requestLog, sandbox }: Config): NoteRequest | undefined {
@@ -122,9 +135,9 @@ function openRequestLog({ requestLog, sandbox }: Config): NoteRequest | undefine
 
 /** The health checks and metrics of a worker with a port. */
 function openHealthServer(parts: ServiceParts): HttpServer {
-  const { config, database, metrics, logger, noteRequest, closers } = parts;
+  const { config, store, metrics, logger, noteRequest, closers } = parts;
   const server = createServer(openTransport(), {
-    routes: healthRoutes(config, database, metrics, parts.isStarted),
+    routes: healthRoutes(config, store, metrics, parts.isStarted),
     sockets: [],
     logger,
     mode: config.sandbox ? 'sandbox' : 'live',

@@ -20,7 +20,7 @@ export function vendorRates({ stripe, twilio }: Config): { readonly charges: num
 }
 
 /** The SDKs are loaded here, because loading costs 150 ms and 22 MB each and the API role needs neither. */
-async function openStripe(settings: Config['stripe'], closers: Closers): Promise<Charger> {
+export async function openStripe(settings: Config['stripe'], closers: Closers): Promise<Charger> {
   const { createStripeCharger } = await import('../vendors/stripe.ts');
   if (!settings) throw new Error('a worker has Stripe or its stand-in');
   const { secretKey, apiBase } = settings;
@@ -29,7 +29,8 @@ async function openStripe(settings: Config['stripe'], closers: Closers): Promise
   return stripe;
 }
 
-async function openTwilio(config: Config, closers: Closers): Promise<TextSender> {
+/** Opens Twilio by its settings, or the stand-in. */
+export async function openTwilio(config: Config, closers: Closers): Promise<TextSender> {
   const { createTwilioSender } = await import('../vendors/twilio.ts');
   const settings = config.twilio ?? { ...SANDBOX_ACCOUNT, apiBase: await standInForTwilio(config, closers) };
   const { accountSid, authToken, from, apiBase } = settings;

@@ -24,7 +24,8 @@ import { statusUrlOf } from '../vendors/twilio-calls.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
 import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
-import { openVendors, twilioReaches, vendorRates } from './vendors.ts';
+import { watchVendor } from './vendor-watch.ts';
+import { openVendors, twilioReaches, type Vendors, vendorRates } from './vendors.ts';
 
 /**
  * Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, event writer and outbox sweeper.
@@ -33,7 +34,7 @@ import { openVendors, twilioReaches, vendorRates } from './vendors.ts';
  */
 export async function startWorkers(parts: ServiceParts, trackingUrl: string, apiUrl: string | null): Promise<void> {
   const { config, database, store, backend, relay, pace, paymentWait, logger, closers } = parts;
-  const { stripe, texts } = await openVendors(config, closers);
+  const { stripe, texts } = watched(await openVendors(config, closers), parts);
   const shared = { ...parts, orderLocks: limitConcurrency(MAX_JOB_STATEMENTS), random: Math.random };
 
   const running = { database, pace, clock: parts.clock, putBack: store.putBack };
@@ -88,4 +89,15 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string, api
     logger,
   );
   closers.add("workers' notices", stop);
+}
+
+function watched({ stripe, texts }: Vendors, parts: ServiceParts): Vendors {
+  const ofStripe = watchVendor('stripe', parts);
+  const ofTwilio = watchVendor('twilio', parts);
+  const { charge, findCharge, refund } = stripe;
+  const { send, find } = texts;
+  return {
+    stripe: { ...stripe, charge: ofStripe(charge), findCharge: ofStripe(findCharge), refund: ofStripe(refund) },
+    texts: { ...texts, send: ofTwilio(send), find: ofTwilio(find) },
+  };
 }

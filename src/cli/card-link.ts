@@ -71,6 +71,7 @@ function answered<Answer extends { readonly kind: string }>(
 ): Exclude<Answer, { readonly kind: 'refused' | 'retry_later' }> {
   const { kind, code, reason } = answer as { kind: string; code?: string; reason?: string };
   if (kind === 'refused') throw new CommandError(`Stripe refused: ${code}.`);
+  if (reason === 'misconfigured') throw new CommandError('Stripe refuses STRIPE_SECRET_KEY. Correct it.');
   if (kind === 'retry_later') throw new CommandError(`Stripe did not answer (${reason}). Try again.`);
   return answer as Exclude<Answer, { readonly kind: 'refused' | 'retry_later' }>;
 }

@@ -2,16 +2,17 @@ import type { Command } from 'commander';
 import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
-import type { TierId } from '../domain/tier.ts';
 import { MAX_DRIVER_CAPACITY, MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
-import { CommandError, type Context } from './context.ts';
+import { CommandError } from './context.ts';
+import { addDriverCorrection } from './corrections.ts';
 import { addPhoneLinks } from './driver-phone.ts';
+import { readTiers } from './driver-tiers.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
-import { type Act, known, knownTierIds, requireId, text, zonedTime } from './parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, text, withYes, zonedTime } from './parts.ts';
 
-type CreateOptions = {
+type CreateOptions = Confirmed & {
   readonly name: string;
   readonly phone: string;
   readonly tiers?: string;
@@ -19,11 +20,10 @@ type CreateOptions = {
   readonly capacity: string;
 };
 
-/** `driver create|list|show|set-…|sign-in-link|traccar-link|deactivate` */
+/** `driver create|list|show|set|set-…|sign-in-link|traccar-link|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
-  driver
-    .command('create')
+  withYes(driver.command('create'))
     .description('add a driver, off duty; the token is shown once')
     .requiredOption('--name <name>')
     .requiredOption('--phone <phone>', 'E.164, like +14155550123')
@@ -40,6 +40,8 @@ export function addDriverCommands(program: Command, act: Act): void {
         const token = newSecret('driver_token');
         const name = text('--name', options.name);
         const { phone } = options;
+        const twin = await context.store.findDriverByPhone(phone);
+        if (twin) confirm(options, `A driver with this phone is there: ${twin}. This makes another one.`);
         const tokenHash = hashSecret(token);
         await context.store.createDriver({ id, name, phone, tokenHash, tierIds, vehicle, capacity });
         return { driver_id: id, driver_token: token };
@@ -72,6 +74,7 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: driverId, vehicle };
       }),
     );
+  addDriverCorrection(driver, act);
   addPhoneLinks(driver, act);
   driver
     .command('set-capacity <driver_id> <orders>')
@@ -97,11 +100,12 @@ export function addDriverCommands(program: Command, act: Act): void {
         return { driver_id: driverId, on_duty_until: until?.toISOString() ?? null };
       }),
     );
-  driver
-    .command('deactivate <driver_id>')
+  withYes(driver.command('deactivate <driver_id>'))
     .description('deactivate a driver for good; an order goes to the next driver, after its pickup it is ended first')
     .action(
-      act(async (context, [id]) => {
+      act(async (context, [id], confirmed: Confirmed) => {
+        const { name, carrying } = known(await context.store.showDriver(requireId(id)), 'driver');
+        confirm(confirmed, `This takes “${name}”, who carries ${carrying} orders, off the fleet for good.`);
         const deactivated = await context.store.deactivateDriver(requireId(id));
         const { released, carriedOrderIds } = known(deactivated, 'driver');
         await leaveJobs(context, released);
@@ -134,13 +138,4 @@ function readVehicle(what: string, given: string): Vehicle {
   const vehicle = VEHICLES.find((each) => each === given);
   if (vehicle === undefined) throw new CommandError(`${what} is one of ${VEHICLES.join(', ')}.`);
   return vehicle;
-}
-
-/** Reads the value of `--tiers`; every tier if there is none. */
-async function readTiers(context: Context, list: string | undefined): Promise<TierId[]> {
-  const all = await knownTierIds(context);
-  if (list === undefined) return all;
-  const tierIds = [...new Set(list.split(',').map((tier) => tier.trim()))];
-  if (!tierIds.every((id) => all.includes(id))) throw new CommandError(`--tiers takes some of ${all.join(',')}.`);
-  return tierIds;
 }

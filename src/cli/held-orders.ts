@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { FIRST_ID } from '../domain/ids.ts';
 import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, OPERATOR_BATCH } from '../limits.ts';
-import { CommandError, type Context } from './context.ts';
+import type { Context } from './context.ts';
 import { leaveJobs } from './owed-jobs.ts';
-import { type Act, known, requireId } from './parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, withYes } from './parts.ts';
 
 /** `retailer charge-failed|cancel-waiting` */
 export function addHeldOrders(retailer: Command, act: Act): void {
@@ -17,17 +17,13 @@ export function addHeldOrders(retailer: Command, act: Act): void {
         return { retailer_id: retailerId, charges_retried: await retryAll(context, retailerId) };
       }),
     );
-  retailer
-    .command('cancel-waiting <retailer_id>')
+  withYes(retailer.command('cancel-waiting <retailer_id>'))
     .description('cancel all orders of a store that wait for a driver')
-    .option('--yes', 'needed; without it the command says how many there are')
     .action(
-      act(async (context, [id], { yes }: { yes?: boolean }) => {
+      act(async (context, [id], confirmed: Confirmed) => {
         const retailerId = requireId(id);
         const { name, waiting } = known(await context.store.countWaitingOf(retailerId), 'store');
-        if (waiting > 0 && !yes) {
-          throw new CommandError(`${waiting} orders of “${name}” wait. Add --yes to cancel them all.`);
-        }
+        if (waiting > 0) confirm(confirmed, `This cancels ${waiting} waiting orders of “${name}”.`);
         return { retailer_id: retailerId, orders_cancelled: await cancelAll(context, retailerId) };
       }),
     );

@@ -3,7 +3,7 @@ import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { MAX_KEY_OVERLAP_SECONDS, MAX_OVERLAPPING_KEYS } from '../limits.ts';
 import type { NewKey } from '../store/retailers.ts';
 import { CommandError, type Context } from './context.ts';
-import { type Act, known, requireId } from './parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, withYes } from './parts.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 
@@ -35,14 +35,16 @@ export function readOverlap(value: string | undefined): number {
 
 /** `retailer rotate-key` */
 export function addRotateKey(retailer: Command, act: Act): void {
-  withOverlap(retailer.command('rotate-key <retailer_id>'))
+  withYes(withOverlap(retailer.command('rotate-key <retailer_id>')))
     .description('create a new key of a store, which is shown once, and end its old ones')
     .action(
-      act(async (context, [id], { overlap }: { overlap?: string }) => {
+      act(async (context, [id], { overlap, ...confirmed }: Confirmed & { overlap?: string }) => {
         const retailerId = requireId(id);
         const seconds = readOverlap(overlap);
         const { apiKey, key } = newKey(context);
         if (seconds === 0) {
+          const { name } = known(await context.store.countWaitingOf(retailerId), 'store');
+          confirm(confirmed, `This ends the keys of “${name}” at once; with --overlap they go on for a time.`);
           known((await context.store.rotateKey(retailerId, key)) || null, 'store');
           return { retailer_id: id, api_key: apiKey };
         }

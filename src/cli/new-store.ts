@@ -64,6 +64,10 @@ export function chosenCard(context: Context, options: CardOptions): Card | null 
   const { stripeCustomer: customer, paymentMethod } = options;
   if (!customer && !paymentMethod) return null;
   if (!customer || !paymentMethod) throw new CommandError('--stripe-customer and --payment-method go together.');
+  if (!/^cus_\w+$/.test(customer)) throw new CommandError('--stripe-customer takes the id of a customer: cus_….');
+  if (!/^(pm|card|src)_\w+$/.test(paymentMethod)) {
+    throw new CommandError('--payment-method takes the id of a card: pm_….');
+  }
   return { customer, paymentMethod };
 }
 

@@ -10,7 +10,7 @@ import {
 import { CommandError } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
-import { type Act, integer, known, requireId } from './parts.ts';
+import { type Act, type Confirmed, confirm, integer, known, requireId, withYes } from './parts.ts';
 import { tellDriver } from './pushes.ts';
 
 /** `order list|show|redispatch|cancel|return|charge` */
@@ -123,11 +123,11 @@ export function addTierCommands(program: Command, act: Act): void {
     .command('list')
     .description('list the tiers')
     .action(act(async ({ store }) => [...(await store.loadTiers()).values()].map(toWire)));
-  const set = tier.command('set <tier>').description('change a tier; existing orders keep their fee');
+  const set = withYes(tier.command('set <tier>')).description('change a tier; existing orders keep their fee');
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
   set.option('--dispatch-mode <mode>', 'planned, or nearest: waiting orders go to whoever is free first');
   set.action(
-    act(async ({ store, output }, [id = ''], options: Record<string, string>) => {
+    act(async ({ store }, [id = ''], { yes, ...options }: Confirmed & Record<string, string>) => {
       const tiers = await store.loadTiers();
       const before = tiers.get(id);
       if (!before) throw new CommandError(`The tier is one of ${[...tiers.keys()].join(', ')}.`);
@@ -144,13 +144,11 @@ export function addTierCommands(program: Command, act: Act): void {
       if (after.maxRadiusMeters < after.radiusMeters) {
         throw new CommandError('--max-radius-meters must not be smaller than --radius-meters.');
       }
-      await store.setTier(id, changes);
-      if (after.payoutCents > after.feeCents) {
-        output.tell(
-          `Each order of this tier now costs you money: its payout of ${after.payoutCents} cents is above its ` +
-            `fee of ${after.feeCents} cents.`,
-        );
+      if (after.payoutCents - after.feeCents > Math.max(0, before.payoutCents - before.feeCents)) {
+        const loss = `its payout of ${after.payoutCents} cents is above its fee of ${after.feeCents} cents`;
+        confirm({ yes }, `With this each order of the tier costs you money: ${loss}.`);
       }
+      await store.setTier(id, changes);
       return toWire(known((await store.loadTiers()).get(id) ?? null, 'tier'));
     }),
   );

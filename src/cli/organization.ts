@@ -4,7 +4,7 @@ import { MAX_ORGANIZATION_KEYS, MAX_ORGANIZATION_STORES } from '../limits.ts';
 import { CommandError } from './context.ts';
 import { newKey, readOverlap, withOverlap } from './keys.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
-import { type Act, known, requireId, text } from './parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, text, withYes } from './parts.ts';
 
 const NOT_JOINED = {
   unknown_organization: 'There is no such organization.',
@@ -82,11 +82,12 @@ function addKeys(organization: Command, act: Act): void {
         return { organization_id: id, key_id: key.id, api_key: apiKey };
       }),
     );
-  withOverlap(organization.command('rotate-key <organization_id> <key_id>'))
+  withYes(withOverlap(organization.command('rotate-key <organization_id> <key_id>')))
     .description('replace one key of an organization; the new one is shown once')
     .action(
-      act(async (context, [id, keyId], { overlap }: { overlap?: string }) => {
+      act(async (context, [id, keyId], { overlap, ...confirmed }: Confirmed & { overlap?: string }) => {
         const seconds = readOverlap(overlap);
+        if (seconds === 0) confirm(confirmed, 'This ends the key at once; with --overlap it goes on for a time.');
         const { apiKey, key } = newKey(context, 'organization_key');
         const rotated = await context.store.rotateOrganizationKey(requireId(id), requireId(keyId), key, seconds);
         const until = known(rotated, 'good key of that organization');
@@ -94,11 +95,11 @@ function addKeys(organization: Command, act: Act): void {
         return { organization_id: id, key_id: key.id, api_key: apiKey, old_key_until: until };
       }),
     );
-  organization
-    .command('revoke-key <organization_id> <key_id>')
+  withYes(organization.command('revoke-key <organization_id> <key_id>'))
     .description('revoke one key of an organization')
     .action(
-      act(async ({ store }, [id, keyId]) => {
+      act(async ({ store }, [id, keyId], confirmed: Confirmed) => {
+        confirm(confirmed, 'This ends the key for good.');
         const isRevoked = await store.revokeOrganizationKey(requireId(id), requireId(keyId));
         known(isRevoked || null, 'good key of that organization');
         return { organization_id: id, key_id: keyId, revoked: true };

@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+import type { Config } from '../config.ts';
 import { isId } from '../domain/ids.ts';
 import { staysOnOneLine } from '../domain/text.ts';
 import type { TierId } from '../domain/tier.ts';
@@ -8,6 +10,15 @@ import { CommandError, type Context } from './context.ts';
 /** Makes commander's action of a command's work: connect, run, print. */
 export type Act = <Options>(
   work: (context: Context, args: readonly string[], options: Options) => Promise<unknown>,
+) => (...args: unknown[]) => Promise<void>;
+
+/** Makes the action of a command that works without a database. */
+export type ActAlone = (
+  work: (parts: {
+    /** The settings as the service reads them. */
+    readonly settings: () => Config;
+    readonly print: (value: unknown) => void;
+  }) => Promise<void>,
 ) => (...args: unknown[]) => Promise<void>;
 
 /** @throws {CommandError} if the text is not an id */
@@ -42,6 +53,17 @@ export function integer(option: string, value: string, min: number, max: number)
   }
   return number;
 }
+
+/** For a command that cannot be undone, or costs: without `--yes` it says what it would do. */
+export const withYes = (command: Command): Command =>
+  command.option('--yes', 'do what cannot be undone or costs; without it the command says what that is');
+
+/** @throws {CommandError} saying what would be done, where `--yes` is not given */
+export function confirm({ yes }: Confirmed, what: string): void {
+  if (!yes) throw new CommandError(`${what} Add --yes to do it.`);
+}
+
+export type Confirmed = { readonly yes?: boolean | undefined };
 
 const CLOCK = String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?`;
 const ZONED = new RegExp(`${CLOCK}(?:Z|[+-]\\d\\d:\\d\\d)$`, 'u');

@@ -1,13 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { ConfigError, type Environment, readCliConfig } from '../config.ts';
+import { databaseRemedy } from '../app/remedies.ts';
+import { ConfigError, type Environment, parseConfig, readCliConfig, readConfig } from '../config.ts';
 import { errorFields } from '../telemetry.ts';
+import { addCheckCommand } from './check.ts';
 import { CommandError, withContext } from './context.ts';
 import { addDriverCommands } from './driver.ts';
 import { Listed } from './list.ts';
 import { addOrderCommands, addStatsCommand, addTierCommands } from './order.ts';
 import { addOrganizationCommands } from './organization.ts';
 import { escapeLines, type Output, openOutput, type Streams } from './output.ts';
-import type { Act } from './parts.ts';
+import type { Act, ActAlone } from './parts.ts';
 import { addPayoutCommands } from './payout.ts';
 import { addRetailerCommands } from './retailer.ts';
 import { addSandboxCommands } from './sandbox.ts';
@@ -23,14 +26,23 @@ import { addWebhookCommands } from './webhook.ts';
 export async function runProgram(args: readonly string[], streams: Streams, env?: Environment): Promise<number> {
   const output = openOutput(streams);
   try {
-    await buildProgram(streams, output, env).parseAsync(args, { from: 'user' });
+    await buildProgram(isJson(args) ? { ...streams, stderr: NOWHERE } : streams, output, env).parseAsync(args, {
+      from: 'user',
+    });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    output.tell(explain(error));
-    return 1;
+    const isTyping = error instanceof CommanderError;
+    if (isTyping && error.exitCode === 0) return 0;
+    if (isJson(args)) output.tell(JSON.stringify({ error: isTyping ? error.message : explain(error) }));
+    // Commander has said what is wrong with what was typed, beside its help.
+    else if (!isTyping) output.tell(explain(error));
+    return isTyping ? 2 : 1;
   }
 }
+
+/** Programs read errors as JSON, too: `{"error": …}`. */
+const isJson = (args: readonly string[]): boolean => args.includes('--json');
+const NOWHERE = { write: () => undefined };
 
 function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environment | undefined): Command {
   const program = new Command('sameday')
@@ -40,6 +52,7 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
       // Its errors quote what was typed, which may have been pasted.
       writeErr: (text) => stderr.write(escapeLines(text)),
     })
+    .version(version(), '--version', 'print the version')
     .exitOverride()
     // The help lists the commands. A suggestion by spelling took `return` for `refund`.
     .showSuggestionAfterError(false)
@@ -56,6 +69,15 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
       // A command that has printed as it went on says nothing at its end.
       else if (found !== undefined) output.print(found, json);
     };
+  const alone: ActAlone =
+    (work) =>
+    async (...args) => {
+      const json = (args.at(-1) as Command).optsWithGlobals().json === true;
+      await work({
+        settings: () => (env ? parseConfig(env) : readConfig()),
+        print: (value) => output.print(value, json),
+      });
+    };
   addRetailerCommands(program, act);
   addOrganizationCommands(program, act);
   addDriverCommands(program, act);
@@ -66,8 +88,14 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
   addWebhookCommands(program, act);
   addStatsCommand(program, act);
   addSandboxCommands(program, act);
+  addCheckCommand(program, act, alone);
   for (const command of leaves(program)) command.option('--json', 'print JSON').exitOverride();
   return program;
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string })
+    .version;
 }
 
 function leaves(command: Command): Command[] {
@@ -84,5 +112,5 @@ function printPage({ print, tell, write }: Output, list: Listed, command: Comman
 function explain(error: unknown): string {
   if (error instanceof CommandError || error instanceof ConfigError) return error.message;
   const { name, code } = errorFields(error);
-  return `The command failed: ${name}${code ? ` ${code}` : ''}. Is the database running?`;
+  return databaseRemedy(error) ?? `The command failed: ${name}${code ? ` ${code}` : ''}.`;
 }

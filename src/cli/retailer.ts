@@ -3,24 +3,26 @@ import { newId } from '../domain/ids.ts';
 import { APPLICATION_STATUSES, RETAILER_STATUSES } from '../store/pages.ts';
 import { addCardLink } from './card-link.ts';
 import { CommandError } from './context.ts';
+import { addStoreCorrection } from './corrections.ts';
 import { addHeldOrders } from './held-orders.ts';
 import { addImport } from './import.ts';
 import { addRotateKey, newKey } from './keys.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { type CardOptions, chosenCard, newRetailer, type PlaceOptions, withCard, withPlace } from './new-store.ts';
-import { type Act, known, requireId, text } from './parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, text, withYes } from './parts.ts';
 import { addSetRate, rateInWords } from './rate.ts';
 import { addSetTexts } from './text.ts';
 import { addSetWebhook } from './webhook.ts';
 
 /**
- * `retailer apply|approve|reject|create|set-card|card-link|set-webhook|set-rate|set-texts|list|applications|show`
+ * `retailer apply|approve|reject|create|set|set-card|card-link|set-webhook|set-rate|set-texts|list|applications|show`
  * and `retailer suspend|activate|rotate-key|import|charge-failed|cancel-waiting`
  */
 export function addRetailerCommands(program: Command, act: Act): void {
   const retailer = program.command('retailer').description('stores: applications, keys, cards');
   addApplications(retailer, act);
   addCreate(retailer, act);
+  addStoreCorrection(retailer, act);
   addSetCard(retailer, act);
   addCardLink(retailer, act);
   addSetWebhook(retailer, act);
@@ -79,18 +81,22 @@ function addApplications(retailer: Command, act: Act): void {
 
 /** `retailer create` */
 function addCreate(retailer: Command, act: Act): void {
-  withCard(withPlace(retailer.command('create')))
+  withYes(withCard(withPlace(retailer.command('create'))))
     .description('create an active store and its key, which is shown once')
     .requiredOption('--name <name>')
     .requiredOption('--address <address>', 'as one line, as its orders will send it')
     .action(
-      act(async (context, _args, options: CardOptions & PlaceOptions & { name: string; address: string }) => {
-        const name = text('--name', options.name);
-        const created = await newRetailer(context, name, text('--address', options.address), options);
-        const { apiKey, key } = newKey(context);
-        await context.store.createRetailer(created, key);
-        return { retailer_id: created.id, api_key: apiKey };
-      }),
+      act(
+        async (context, _args, options: CardOptions & PlaceOptions & Confirmed & { name: string; address: string }) => {
+          const [name, address] = [text('--name', options.name), text('--address', options.address)];
+          const twin = await context.store.findStoreNamed(name, address);
+          if (twin) confirm(options, `A store of this name and address is there: ${twin.id}. This makes another one.`);
+          const created = await newRetailer(context, name, address, options);
+          const { apiKey, key } = newKey(context);
+          await context.store.createRetailer(created, key);
+          return { retailer_id: created.id, api_key: apiKey };
+        },
+      ),
     );
 }
 

@@ -12,6 +12,7 @@ import {
 import type { Clock } from '../postgres/clock.ts';
 import type { JobData, JobHandler, JobResult } from '../queues/queues.ts';
 import type { OwedText, TextResult } from '../store/messages.ts';
+import type { RetryLater } from '../vendors/retry-later.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
 
 /** Why a text failed, but for the codes of Twilio. */
@@ -65,7 +66,7 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     const sinceMs = text.firstSentAt.getTime() - TEXT_LOOKBACK_MS;
     const found = await texts.find({ to: text.to, ending: linkEnding(text.kind, text.trackingToken), sinceMs });
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
-    if (found.kind === 'retry_later') return later(found, 'lookup_failed');
+    if (found.kind === 'retry_later') return later(found);
     const last = lastLookUp(text.earlierSends);
     return secondsSinceSend < last ? waitFor(last - secondsSinceSend) : send(text, askedMs);
   }
@@ -86,7 +87,7 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     if (outcome.kind === 'refused') return { status: 'failed', failureCode: outcome.code };
     if (outcome.ambiguous) return waitFor(FIRST_LOOKUP);
     await rows.uncountSend(text);
-    return later(outcome, 'not_sent');
+    return later(outcome);
   }
 
   return async (job) => {
@@ -128,5 +129,5 @@ function lastLookUp(sends: number): number {
 
 const waitFor = (seconds: number): JobResult => ({ kind: 'wait', forMs: Math.ceil(seconds * 1_000) });
 
-const later = ({ rateLimited }: { readonly rateLimited: boolean }, reason: string): JobResult =>
+const later = ({ rateLimited, reason }: RetryLater): JobResult =>
   rateLimited ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS } : { kind: 'retry', reason };

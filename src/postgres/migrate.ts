@@ -73,6 +73,20 @@ export async function migrate(sql: Sql, { dir }: { readonly dir: string }): Prom
   }
 }
 
+/**
+ * The names of the files that the next start will apply.
+ *
+ * @throws MigrationRefused where it will refuse, see {@link migrate}
+ */
+export async function pendingMigrations(sql: Sql, { dir }: { readonly dir: string }): Promise<string[]> {
+  const migrations = readMigrations(dir);
+  const [row] = await sql`select to_regclass('schema_migrations') is not null as there`;
+  const applied = row?.there === true ? await readApplied(sql) : [];
+  nextMigration(migrations, applied);
+  const seen = new Set(applied.map(({ id }) => id));
+  return migrations.filter(({ id }) => !seen.has(id)).map(({ name }) => name);
+}
+
 function readMigrations(dir: string): Migration[] {
   const names = readdirSync(dir).filter((name) => name.endsWith('.sql'));
   const migrations = names.sort().map((name): Migration => {

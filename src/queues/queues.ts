@@ -172,7 +172,8 @@ export function startWorker(
     const { left, result } = await runBatch(job.data, handleInTurn);
     if (result.kind === 'done') return;
     for (const { orderId } of left) {
-      logger.info({ queue: name, orderId, outcome: result.kind }, 'a job is tried again later');
+      const reason = result.kind === 'retry' ? result.reason : undefined;
+      logger.info({ queue: name, orderId, outcome: result.kind, reason }, 'a job is tried again later');
     }
     if (result.kind !== 'rate_limited' && isWallClockAhead(options.clock)) {
       return options.putBack(left.map(({ outboxId }) => outboxId));

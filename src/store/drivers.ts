@@ -34,10 +34,32 @@ export async function createDriver({ sql, processId }: Db, driver: NewDriver): P
     select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;
 }
 
+/** The first active driver with a phone; null if there is none. */
+export async function findDriverByPhone({ sql }: Db, phone: string): Promise<string | null> {
+  const [row] = await sql`select id from drivers where phone = ${phone} and active order by id limit 1`;
+  return row ? row.id : null;
+}
+
 /** Sets what a driver drives; false for an unknown driver. */
 export async function setDriverVehicle({ sql, processId }: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
   const rows = await sql`
     with changed as (update drivers set vehicle = ${vehicle} where id = ${driverId} returning id)
+    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
+  return rows.length === 1;
+}
+
+/** Corrects a driver; what is null stays. False for an unknown driver. */
+export async function correctDriver(
+  { sql, processId }: Db,
+  driverId: string,
+  change: { readonly name: string | null; readonly phone: string | null; readonly tierIds: readonly string[] | null },
+): Promise<boolean> {
+  const tierIds = change.tierIds === null ? null : [...change.tierIds];
+  const rows = await sql`
+    with changed as (
+      update drivers set name = coalesce(${change.name}, name), phone = coalesce(${change.phone}, phone),
+        tiers = coalesce(${tierIds}::text[], tiers) where id = ${driverId} returning id
+    )
     select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
   return rows.length === 1;
 }

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import { firstIdAt } from '../domain/ids.ts';
 import {
   DEFAULT_UNPAID_ORDERS_ALLOWED,
@@ -8,7 +8,7 @@ import {
   STATS_MS,
 } from '../limits.ts';
 import type { Db } from './db.ts';
-import { isNotYet, whyWaiting } from './order-times.ts';
+import { fleetOnDuty, isNotYet, whyInFleet } from './order-times.ts';
 import type { Printable } from './pages.ts';
 import { meantDriver } from './plan-readings.ts';
 
@@ -50,39 +50,64 @@ export async function showOrder(
   id: string,
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Printable | null> {
+  // As json and not jsonb, which would sort the fields by the lengths of their names.
+  const listOf = (table: string, by: string): Fragment => sql`
+    (select json_agg(to_json(t) order by t.${sql(by)}) from ${sql(table)} t where t.order_id = o.id)`;
   const [row] = await sql`
-    select to_jsonb(o) - 'request_fingerprint' - 'extras_fingerprint' || jsonb_build_object('payout_status', coalesce(po.status, 'none'),
-        'payout_at', po.paid_at) as "order",
-      ${whyWaiting(sql, unpaidAllowed)} as waiting_because, ${meantDriver(sql)} as planned, to_jsonb(c) as customer, to_jsonb(a) as dropoff_address,
-      (select jsonb_agg(to_jsonb(e) - 'order_id' - 'considered' - 'receipt'
-              || case when e.considered is null then '{}'
-                 else jsonb_build_object('considered', considered_as_json(e.considered)) end
-              || case when e.receipt is null then '{}' else jsonb_build_object('receipt', e.receipt) end
-              order by e.sequence)
-       from order_events e where e.order_id = o.id) as events,
-      (select jsonb_agg(to_jsonb(p) - 'order_id' order by p.attempt) from payments p where p.order_id = o.id)
-        as payments,
-      (select jsonb_agg(to_jsonb(f) - 'order_id' order by f.attempt) from refunds f where f.order_id = o.id)
-        as refunds,
-      (select jsonb_agg(to_jsonb(f) - 'order_id' order by f.noted_at) from stripe_refunds f where f.order_id = o.id)
-        as stripe_refunds,
-      (select jsonb_agg(to_jsonb(d) - 'order_id' order by d.noted_at) from disputes d where d.order_id = o.id)
-        as disputes,
-      to_jsonb(po) - 'order_id' as payout,
-      (select to_jsonb(m) - 'order_id' from messages m where m.order_id = o.id) as text,
-      (select jsonb_agg(to_jsonb(t) - 'order_id' order by t.created_at) from texts t where t.order_id = o.id)
-        as optional_texts,
-      (select jsonb_agg(to_jsonb(b) - 'order_id' - 'retailer_id' order by b.id) from outbox b where b.order_id = o.id)
-        as jobs
+    with ${fleetOnDuty(sql)}
+    select to_json(o) as "order", coalesce(po.status, 'none') as payout_status, po.paid_at as payout_at,
+      ${whyInFleet(sql, unpaidAllowed)} as waiting_because, ${meantDriver(sql)} as planned,
+      (select string_agg(distinct v.vendor, ', ') from refused_credentials v join outbox b
+       on (v.vendor = 'stripe') = (b.queue in ('charge', 'refund')) and b.queue in ('charge', 'refund', 'sms', 'text')
+       where b.order_id = o.id and b.done_at is null) as refused_by,
+      to_json(c) as customer, to_json(a) as dropoff_address,
+      (select json_agg(json_build_object('event', to_json(e), 'considered', considered_as_json(e.considered))
+         order by e.sequence) from order_events e where e.order_id = o.id) as events,
+      ${listOf('payments', 'attempt')} as payments, ${listOf('refunds', 'attempt')} as refunds,
+      ${listOf('stripe_refunds', 'noted_at')} as stripe_refunds, ${listOf('disputes', 'noted_at')} as disputes,
+      to_json(po) as payout, (select to_json(m) from messages m where m.order_id = o.id) as text,
+      ${listOf('texts', 'created_at')} as optional_texts, ${listOf('outbox', 'id')} as jobs
     from orders o join customers c on c.id = o.customer_id join dropoff_addresses a on a.id = o.dropoff_address_id
     left join payouts po on po.order_id = o.id
     left join retailers r on r.id = o.retailer_id
     where o.id = ${id} and o.status <> 'void'`;
-  if (!row) return null;
-  const { waiting_because: why, planned, ...shown } = row;
-  if (why === null) return shown;
-  return { waiting_because: why, ...(why === 'planned' ? { planned } : {}), ...shown };
+  return row ? toShown(row) : null;
 }
+
+function toShown(row: Row): Printable {
+  const { waiting_because: why, planned, refused_by: vendors, order, payout_status, payout_at, events, ...parts } = row;
+  return {
+    ...(why === null ? {} : { waiting_because: why, ...(why === 'planned' ? { planned } : {}) }),
+    ...(vendors === null ? {} : { credentials_refused_by: vendors }),
+    order: { ...without(order, 'request_fingerprint', 'extras_fingerprint'), payout_status, payout_at },
+    customer: parts.customer,
+    dropoff_address: parts.dropoff_address,
+    events: events?.map(toShownEvent) ?? null,
+    ...Object.fromEntries(
+      ['payments', 'refunds', 'stripe_refunds', 'disputes', 'payout', 'text', 'optional_texts'].map((name) => [
+        name,
+        ofOrder(parts[name]),
+      ]),
+    ),
+    jobs: (parts.jobs as Fields[] | null)?.map((job) => without(job, 'order_id', 'retailer_id')) ?? null,
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function toShownEvent({ event, considered }: { event: Fields; considered: unknown }): Fields {
+  const { receipt, ...rest } = without(event, 'order_id', 'considered');
+  return { ...rest, ...(considered === null ? {} : { considered }), ...(receipt === null ? {} : { receipt }) };
+}
+
+/** Rows beside the order, which need not name it. */
+function ofOrder(rows: Fields | readonly Fields[] | null): unknown {
+  if (rows === null) return null;
+  return Array.isArray(rows) ? rows.map((row) => without(row, 'order_id')) : without(rows as Fields, 'order_id');
+}
+
+const without = (fields: Fields, ...names: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
 /** Sends a notice at which the running processes try a waiting order again; false if it does not wait. */
 export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<boolean> {

@@ -20,9 +20,10 @@ export async function settlePayout(
       select order_id, status, amount_cents from payouts where order_id = ${orderId} for update
     ), settled as (
       update payouts p set status = ${to}, note = coalesce(${note}, note),
-        decided_at = case when ${to} = 'paid' then p.decided_at else now() end,
-        paid_at = case when ${to} = 'paid' then now() end
-      from before b where p.order_id = b.order_id and b.status = any(${from[to]}::text[])
+        decided_at = case when ${to} in ('paid', b.status) then p.decided_at else now() end,
+        paid_at = case when ${to} = 'paid' then coalesce(p.paid_at, now()) end
+      from before b where p.order_id = b.order_id
+        and (b.status = any(${from[to]}::text[]) or (b.status = ${to} and ${note}::text is not null))
       returning p.status
     )
     select coalesce(settled.status, b.status) as status, b.amount_cents from before b left join settled on true`;

@@ -130,6 +130,24 @@ export function setRetailerStatus(db: Db, retailerId: string, status: 'active' |
   return changeRetailer(db, retailerId, db.sql`status = ${status}`);
 }
 
+/** Corrects a store; what is null stays. False for an unknown store. */
+export function correctRetailer(
+  db: Db,
+  retailerId: string,
+  {
+    name,
+    address,
+    point,
+  }: { readonly name: string | null; readonly address: string | null; readonly point: Point | null },
+): Promise<boolean> {
+  return changeRetailer(
+    db,
+    retailerId,
+    db.sql`name = coalesce(${name}, name), address = coalesce(${address}, address),
+      lat = coalesce(${point?.lat ?? null}::float8, lat), lng = coalesce(${point?.lng ?? null}::float8, lng)`,
+  );
+}
+
 /** Sets the most orders a store may create a second: 0 for no bound, null for the bound of all stores. */
 export function setOrdersPerSecond(db: Db, retailerId: string, perSecond: number | null): Promise<boolean> {
   return changeRetailer(db, retailerId, db.sql`orders_per_second = ${perSecond}`);

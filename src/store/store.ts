@@ -33,6 +33,7 @@ import * as placedOrders from './placed-orders.ts';
 import * as plans from './plans.ts';
 import * as pushes from './pushes.ts';
 import * as refunds from './refunds.ts';
+import * as refusedCredentials from './refused-credentials.ts';
 import * as requestDedup from './request-dedup.ts';
 import * as reset from './reset.ts';
 import * as retailers from './retailers.ts';
@@ -104,6 +105,7 @@ export interface Store
     Bound<typeof plans>,
     Bound<typeof pushes>,
     Bound<typeof refunds>,
+    Bound<typeof refusedCredentials>,
     Bound<typeof requestDedup>,
     Bound<typeof reset>,
     Bound<typeof retailers>,
@@ -159,6 +161,7 @@ const FAMILIES = [
   plans,
   pushes,
   refunds,
+  refusedCredentials,
   requestDedup,
   reset,
   retailers,

@@ -15,11 +15,11 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** An API process that holds the lock, and the number of calls that report its loss. */
-async function api(processId: string) {
+async function api(processId: string, hasRedis = false) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
   const losses = { times: 0 };
-  await holdApiLock({ url: database.url, processId }, logger, closers, () => losses.times++, CHECK_MS);
+  await holdApiLock({ url: database.url, processId, hasRedis }, logger, closers, () => losses.times++, CHECK_MS);
   return { losses, stop: () => closers.closeAll() };
 }
 
@@ -49,6 +49,18 @@ test('a second API process does not start while the first runs', async () => {
   const { stop } = await api('first');
   await expect(api('second')).rejects.toThrow('Another API process runs on this database');
   await stop();
+});
+
+test('an API process without Redis and one with it never run on one database, whichever is first', async () => {
+  const first = await api('first', true);
+  const second = await api('second', true);
+  await expect(api('third')).rejects.toThrow('Another API process runs on this database');
+  await first.stop();
+  await expect(api('third')).rejects.toThrow('Another API process runs on this database');
+  await second.stop();
+  const alone = await api('third');
+  await expect(api('fourth', true)).rejects.toThrow('without REDIS_URL runs on this database');
+  await alone.stop();
 });
 
 test('a process that lost its connection ends its own left-behind session and takes the lock again', async () => {

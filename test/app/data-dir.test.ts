@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeDataDir } from '../../src/app/data-dir.ts';
-import { StartError } from '../../src/app/database.ts';
+import { StartError } from '../../src/app/start-error.ts';
 import { parseConfig } from '../../src/config.ts';
 import { newDataDir } from '../harness/service.ts';
 

@@ -38,6 +38,14 @@ test('every queue shows its owed jobs and their age, and so do waiting orders an
     expect(text).toContain(`sameday_queue_oldest_seconds{queue="${queue}"} ${queue === 'refund' ? 9 : 0}`);
     expect(text).toContain(`sameday_queue_failed{queue="${queue}"} ${queue === 'charge' ? 1 : 0}`);
   }
+  const { orderId } = await addOrder(database.sql, await addStoreRow(database.sql));
+  await database.sql`update outbox set order_id = ${orderId} where queue = 'charge' and failure_code is not null`;
+  await database.sql`update orders set payment_status = 'failed' where id = ${orderId}`;
+  const failed = async () =>
+    (await storeOf(database.sql).readBacklog()).find(({ queue }) => queue === 'charge')?.failed;
+  expect(await failed()).toBe(1);
+  await database.sql`update orders set payment_status = 'paid' where id = ${orderId}`;
+  expect(await failed()).toBe(0);
   expect(text).toContain('sameday_orders_waiting_oldest_seconds 0');
   expect(text).toContain('sameday_events_unnumbered 0');
   expect(text).toContain('sameday_events_oldest_seconds 0');

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { Closers } from '../../src/app/closers.ts';
 import { openRedis } from '../../src/app/queues.ts';
+import { refuseWrongRedis } from '../../src/app/redis-check.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { findRedisServer, freshRedis } from '../harness/redis.ts';
 
@@ -27,4 +28,22 @@ test.skipIf(!there)('a connection to a Redis that became a replica is opened ane
   await again;
   await admin.replicaof('NO', 'ONE');
   expect(await connection.set('a', '3')).toBe('OK');
+});
+
+test.skipIf(!there)('a start with a wrong password of Redis names the setting; one without Redis goes on', async () => {
+  const redis = await freshRedis();
+  const closers = new Closers(logger);
+  onTestFinished(async () => {
+    await closers.closeAll();
+    await redis?.stop();
+  });
+  const url = redis?.url as string;
+  const admin = new Redis(url);
+  closers.add('admin', () => admin.disconnect());
+  await admin.config('SET', 'requirepass', 'right');
+  const wrong = 'Redis refuses the user or the password of REDIS_URL. Correct them. ';
+  await expect(refuseWrongRedis(url.replace('//', '//:wrong@'))).rejects.toThrow(`${wrong}(WRONGPASS)`);
+  await expect(refuseWrongRedis(url)).rejects.toThrow(`${wrong}(NOAUTH)`);
+  await refuseWrongRedis(url.replace('//', '//:right@'));
+  await refuseWrongRedis('redis://127.0.0.1:1');
 });

@@ -16,6 +16,7 @@ function commands() {
   const tiers = new Map(['standard', 'priority', 'scheduled', 'express'].map((id) => [id, { id } as Tier]));
   const store = {
     loadTiers: async () => tiers,
+    findDriverByPhone: async () => null,
     createDriver: async (driver: NewDriver) => void drivers.push(driver),
     setTier: async (...change: unknown[]) => void changes.push(change),
   } as unknown as Context['store'];

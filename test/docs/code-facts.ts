@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { openMetrics } from '../../src/app/metrics.ts';
-import { parseConfig } from '../../src/config.ts';
+import { settingNames } from '../../src/config.ts';
 import { STORE_EVENT_TYPES } from '../../src/domain/store-event.ts';
 import { allRoutes, anything, functionsOf } from '../harness/all-routes.ts';
 import { ROOT } from './markdown.ts';
@@ -36,12 +36,7 @@ export function all(text: string, pattern: RegExp): string[] {
 }
 
 /** Every environment variable that the settings read. */
-export function settings(): string[] {
-  const names = new Set<string>();
-  const read = (_: object, name: string | symbol): undefined => void names.add(String(name));
-  parseConfig(new Proxy({}, { get: read }));
-  return [...names].sort();
-}
+export const settings = settingNames;
 
 /** Every HTTP route, its parameters written `{name}`, and every WebSocket as `WebSocket /path`. */
 export async function routes(): Promise<string[]> {
@@ -56,7 +51,12 @@ export async function routes(): Promise<string[]> {
 export async function commands(): Promise<Map<string, readonly string[]>> {
   const program = new Command('sameday');
   const added = (await functionsOf('src/cli')).filter(([name]) => /^add\w+Commands?$/.test(name));
-  for (const [, add] of added) add(program, () => () => undefined);
+  for (const [, add] of added)
+    add(
+      program,
+      () => () => undefined,
+      () => () => undefined,
+    );
   return new Map(leaves(program, '').map(([name, command]) => [name, optionsOf(command)]));
 }
 

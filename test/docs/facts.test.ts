@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { OPTIONAL_TEXTS, TEXT_KINDS, TEXT_STATUSES } from '../../src/domain/customer-text.ts';
 import { DROPOFF_POINT_SOURCES } from '../../src/domain/dropoff.ts';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
@@ -336,4 +337,19 @@ test('integrate.md has a function that verifies our signatures, and theirs alone
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test('alerts.yml has the alerts of operate.md, and no other', () => {
+  type Rules = { groups: { rules: { alert: string; expr: string; for: string }[] }[] };
+  const { groups } = parse(source('docs/alerts.yml')) as Rules;
+  const rules = groups.flatMap((group) => group.rules).map((rule) => [rule.alert, rule.expr, rule.for]);
+  const told = [...section(operate, '### Alerts').matchAll(/^\| (.+?) \| `(.+?)` \| (\d+) (min|s) \|$/gm)];
+  expect(told.length).toBeGreaterThan(10);
+  expect(rules).toEqual(
+    told.map(([, alert, expr = '', n, unit]) => [
+      alert,
+      expr.replaceAll('\\|', '|'),
+      `${n}${unit === 'min' ? 'm' : 's'}`,
+    ]),
+  );
 });

@@ -1,11 +1,11 @@
 import { Counter } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../src/app/database.ts';
 import type { Metrics } from '../../src/app/metrics.ts';
 import { healthRoutes } from '../../src/app/routes.ts';
 import { healthzRoute } from '../../src/http/routes/healthz.ts';
 import { metricsRoute } from '../../src/http/routes/metrics.ts';
-import { readyzRoute } from '../../src/http/routes/readyz.ts';
+import { type Readiness, readyzRoute } from '../../src/http/routes/readyz.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createMetrics } from '../../src/telemetry.ts';
 import { startServer } from './support.ts';
 
@@ -19,18 +19,23 @@ describe('/healthz', () => {
 });
 
 describe('/readyz', () => {
-  async function ask(isReady: () => Promise<boolean>) {
-    const { url } = await startServer({ routes: [readyzRoute(isReady, 50)] });
+  async function ask(read: () => Promise<Readiness>) {
+    const { url } = await startServer({ routes: [readyzRoute(read, 50)] });
     const response = await fetch(`${url}/readyz`);
     return [response.status, await response.json()];
   }
 
   it('says ready where the service is', async () => {
-    expect(await ask(async () => true)).toEqual([200, { status: 'ready' }]);
+    expect(await ask(async () => ({ ready: true, misconfigured: [] }))).toEqual([200, { status: 'ready' }]);
+  });
+
+  it('stays ready while a vendor refuses the credentials, and names it', async () => {
+    const read = async () => ({ ready: true, misconfigured: ['stripe'] });
+    expect(await ask(read)).toEqual([200, { status: 'ready', misconfigured: ['stripe'] }]);
   });
 
   it.each([
-    ['is not', async () => false],
+    ['is not', async () => ({ ready: false })],
     ['cannot say', async () => Promise.reject(new Error('down'))],
     [
       'fails at once',
@@ -38,9 +43,9 @@ describe('/readyz', () => {
         throw new Error('down');
       },
     ],
-    ['does not answer in time', () => new Promise<boolean>(() => {})],
-  ])('says 503 where the service %s', async (_, isReady) => {
-    expect(await ask(isReady)).toMatchObject([503, { success: false, error: { code: 'unavailable' } }]);
+    ['does not answer in time', () => new Promise<Readiness>(() => {})],
+  ])('says 503 where the service %s', async (_, read) => {
+    expect(await ask(read)).toMatchObject([503, { success: false, error: { code: 'unavailable' } }]);
   });
 });
 
@@ -70,7 +75,7 @@ describe('/metrics', () => {
     [true, null, true],
   ])('in the sandbox (%s) with the token %s it is there: %s', (sandbox, metricsToken, isThere) => {
     const metrics = { registry: createMetrics() } as Metrics;
-    const routes = healthRoutes({ sandbox, metricsToken }, {} as Database, metrics, () => true);
+    const routes = healthRoutes({ sandbox, metricsToken }, {} as Store, metrics, () => true);
     expect(routes.some(({ pattern }) => pattern === '/metrics')).toBe(isThere);
   });
 });

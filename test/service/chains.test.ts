@@ -77,7 +77,7 @@ test('a chain’s key that is rotated with an overlap goes on, and one that is r
   const status = async (secret = '') => (await ask(service, '/orders', { key: secret })).status;
   const next = await sameday('organization', 'rotate-key', id, keyId, '--overlap', '24h');
   expect([await status(key), await status(next.api_key)]).toEqual([200, 200]);
-  await sameday('organization', 'revoke-key', id, keyId);
+  await sameday('organization', 'revoke-key', id, keyId, '--yes');
   await expect.poll(() => status(key), SOON).toBe(401);
   expect(await status(next.api_key)).toBe(200);
 });

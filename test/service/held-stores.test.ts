@@ -112,7 +112,7 @@ it('a suspended store’s orders under way go on, its waiting ones wait, and all
       });
   }
   await expect(sameday('retailer', 'cancel-waiting', store.retailerId)).rejects.toThrow(
-    '2 orders of “Corner Market” wait. Add --yes to cancel them all.',
+    'This cancels 2 waiting orders of “Corner Market”. Add --yes to do it.',
   );
   const cancelled = await sameday('retailer', 'cancel-waiting', store.retailerId, '--yes');
   expect(cancelled).toEqual({ retailer_id: store.retailerId, orders_cancelled: 2 });

@@ -92,6 +92,7 @@ async function newStore(...options: string[]): Promise<Store> {
     'Corner Market',
     '--address',
     ADDRESS,
+    '--yes',
     ...place,
     ...options,
   );
@@ -99,7 +100,7 @@ async function newStore(...options: string[]): Promise<Store> {
 }
 
 async function newDriver(...options: string[]) {
-  const made = await sameday('driver', 'create', '--name', 'Sam Rider', '--phone', '+14155550177', ...options);
+  const made = await sameday('driver', 'create', '--name', 'Sam Rider', '--phone', '+14155550177', '--yes', ...options);
   expect(made.driver_token).toMatch(/^sdd_[\w-]{32}$/);
   return driverOf(service, made.driver_id ?? '', made.driver_token ?? '');
 }
@@ -258,7 +259,7 @@ describe('a store', () => {
     for (let round = 0; round < 4; round++) {
       const load = startLoad(store);
       await load.until(201);
-      const rotated = await sameday('retailer', 'rotate-key', store.retailerId);
+      const rotated = await sameday('retailer', 'rotate-key', store.retailerId, '--yes');
       expect(await load.statusesFromNowOn(60)).toEqual([401]);
       await load.stop();
       expect(rotated.api_key).not.toBe(store.apiKey);
@@ -278,7 +279,7 @@ describe('a store', () => {
     expect(await knownFor(read)).toBeLessThan(1_000);
     await sameday('retailer', 'activate', store.retailerId);
     expect(await read()).toBe(200);
-    await sameday('retailer', 'rotate-key', store.retailerId);
+    await sameday('retailer', 'rotate-key', store.retailerId, '--yes');
     expect(await knownFor(read)).toBeLessThan(1_000);
   });
 });
@@ -347,7 +348,7 @@ describe('a driver', () => {
     sockets.push(phone);
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
-    await sameday('driver', 'deactivate', driver.id);
+    await sameday('driver', 'deactivate', driver.id, '--yes');
     expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
     const read = async () => (await ask(service, '/driver/orders', { key: driver.token })).status;
     expect(await knownFor(read)).toBeLessThan(1_000);
@@ -366,7 +367,7 @@ describe('a driver', () => {
     const { body } = await place(service, store);
     await next.at(northOf(store.point, 200));
     await next.duty(true);
-    expect(await sameday('driver', 'deactivate', driver.id)).toMatchObject({
+    expect(await sameday('driver', 'deactivate', driver.id, '--yes')).toMatchObject({
       active: false,
       released_order_id: body.order.id,
       carried_order_id: null,
@@ -386,7 +387,7 @@ describe('a driver', () => {
     const phone = await openPhone(service, driver.token);
     sockets.push(phone);
     expect((await driver.pickUp(id)).status).toBe(200);
-    expect(await sameday('driver', 'deactivate', driver.id)).toMatchObject({
+    expect(await sameday('driver', 'deactivate', driver.id, '--yes')).toMatchObject({
       active: false,
       released_order_id: null,
       carried_order_id: id,
@@ -458,7 +459,7 @@ describe('a tier', () => {
     const before = await place(service, store, { delivery_tier: 'priority' });
     expect(before.body.order.delivery_fee).toBe(1299);
     for (const fee of [1450, 50, 1_000_000, 1299]) {
-      const changed = await sameday('tier', 'set', 'priority', '--fee-cents', String(fee));
+      const changed = await sameday('tier', 'set', 'priority', '--fee-cents', String(fee), '--yes');
       expect(changed).toMatchObject({ id: 'priority', fee_cents: fee, payout_cents: 950 });
       // The running service hears of it by a notice.
       const feeOf = async () => (await place(service, store, { delivery_tier: 'priority' })).body.order.delivery_fee;
@@ -495,16 +496,59 @@ describe('a delivery that was none', () => {
   });
 });
 
-describe('a tier whose payout is above its fee', () => {
-  it('is set, with a warning', async () => {
-    const set = (cents: number) => said(['tier', 'set', 'scheduled', '--payout-cents', String(cents)]);
-    const dear = await set(600);
-    expect([dear.code, dear.stderr]).toEqual([
-      0,
-      'Each order of this tier now costs you money: its payout of 600 cents is above its fee of 599 cents.\n',
-    ]);
-    const usual = await set(450);
-    expect([usual.code, usual.stderr]).toEqual([0, '']);
+describe('a correction', () => {
+  it('of a driver and of a store holds at once, and leaves the rest as it was', async () => {
+    const store = await newStore();
+    const driver = await newDriver('--tiers', 'priority');
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    const corrected = await sameday('driver', 'set', driver.id, '--tiers', 'standard', '--name', 'Sam Ryder');
+    expect(corrected).toMatchObject({ name: 'Sam Ryder', phone: '+14155550177', tiers: ['standard'] });
+    await expect.poll(async () => (await driver.state()).order, SOON).not.toBeNull();
+    const at = ['--lat', '1.5', '--lng', '2.5'];
+    const moved = await sameday('retailer', 'set', store.retailerId, '--name', 'Corner Shop', ...at);
+    expect(moved).toMatchObject({ name: 'Corner Shop', address: ADDRESS, lat: 1.5, lng: 2.5 });
+    const nothing = await said(['driver', 'set', driver.id]);
+    expect([nothing.code, nothing.stderr]).toEqual([1, 'Name what to change; see --help.\n']);
+  });
+});
+
+describe('the command line', () => {
+  it('says its version, and errors as JSON to who asked for it', async () => {
+    expect(await said(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    const errorOf = async (...args: string[]) => {
+      const { code, stdout, stderr } = await said([...args, '--json']);
+      return [code, stdout, (JSON.parse(stderr) as { error: string }).error];
+    };
+    expect(await errorOf('order', 'show', newId())).toEqual([1, '', 'There is no such order.']);
+    expect(await errorOf('retailer', 'vanish')).toEqual([2, '', "error: unknown command 'vanish'"]);
+  });
+});
+
+describe('a command that cannot be undone, or costs', () => {
+  it('says what it would do, and does it with --yes', async () => {
+    const store = await newStore();
+    const driver = await newDriver();
+    const order = (of: Store) => place(service, of);
+    const at = ['--lat', '1', '--lng', '1'];
+    for (const [args, sentence] of [
+      [['retailer', 'rotate-key', store.retailerId], 'ends the keys of “Corner Market” at once'],
+      [['driver', 'deactivate', driver.id], 'takes “Sam Rider”, who carries 0 orders, off the fleet for good'],
+      [['driver', 'create', '--name', 'Sam', '--phone', '+14155550177'], 'A driver with this phone is there: '],
+      [['retailer', 'create', '--name', 'Corner Market', '--address', ADDRESS, ...at], 'is there: '],
+      [['tier', 'set', 'scheduled', '--payout-cents', '600'], 'payout of 600 cents is above its fee of 599 cents'],
+    ] as const) {
+      const asked = await said(args);
+      expect([asked.code, asked.stdout]).toEqual([1, '']);
+      expect(asked.stderr).toContain(sentence);
+      expect(asked.stderr).toContain('Add --yes to do it.');
+    }
+    expect((await order(store)).status).toBe(201);
+    const set = (...args: string[]) => said(['tier', 'set', 'scheduled', ...args]);
+    expect((await set('--payout-cents', '600', '--yes')).code).toBe(0);
+    expect((await set('--weight', '1')).code).toBe(0);
+    expect((await set('--payout-cents', '450')).code).toBe(0);
   });
 });
 
@@ -656,7 +700,10 @@ describe('a command that cannot be done', () => {
     const none = await said(['stats'], { DATA_DIR: nowhere.dataDir });
     expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/^No service is running on [^\n]+\n$/)]);
     const deaf = await said(['stats'], { DATABASE_URL: 'postgres://u:hidden-word@127.0.0.1:1/x' });
-    expect([deaf.code, deaf.stderr]).toEqual([1, expect.stringMatching(/^The command failed: [^\n]+\n$/)]);
+    expect([deaf.code, deaf.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Nothing listens at the address of DATABASE_URL\. [^\n]+\n$/),
+    ]);
     expect(deaf.stderr).not.toContain('hidden-word');
     nowhere.remove();
   });
@@ -681,7 +728,7 @@ describe('secrets and personal data', () => {
   it('are told once to whom they belong, and the database holds only hashes of keys and tokens', async () => {
     const store = await newStore();
     const driver = await newDriver();
-    const rotated = await sameday('retailer', 'rotate-key', store.retailerId);
+    const rotated = await sameday('retailer', 'rotate-key', store.retailerId, '--yes');
     const created = await said(['retailer', 'create', '--name', 'Once', '--address', `${ADDRESS} 94110`]);
     const [key = ''] = /sdk_test_[\w-]{32}/.exec(created.stdout) ?? [];
     expect(created.stdout.split(key)).toHaveLength(2);

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
@@ -61,4 +63,11 @@ it('the transport has nothing to say of sockets, large, refused, aborted and slo
   await expect.poll(() => again.messages.length).toBeGreaterThan(0);
   expect(transportLines()).toEqual([]);
   for (const socket of [phone, again, ...pages]) socket.close();
+});
+
+it('an older Node is named before anything is loaded that it may not read', () => {
+  const older = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.20.8'}})";
+  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, ['--import', `data:text/javascript,${older}`, main]);
+  expect([status, String(stderr)]).toEqual([1, 'Sameday needs Node 20.11 or newer and this is 18.20.8.\n']);
 });

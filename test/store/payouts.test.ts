@@ -140,6 +140,9 @@ describe('a payout', () => {
     const paid = await order.payout();
     expect(paid).toMatchObject({ note: 'the photo is good', reasons: ['handover_far'], paid_at: expect.any(Date) });
     expect(await settle('paid')).toMatchObject({ settled: true });
+    expect(await settle('paid', 'by transfer 7')).toMatchObject({ settled: true });
+    expect(await order.payout()).toEqual({ ...paid, note: 'by transfer 7' });
+    await settle('paid', 'the photo is good');
     expect(await settle('void')).toMatchObject({ settled: false, status: 'paid' });
     expect(await order.payout()).toEqual(paid);
 

@@ -113,7 +113,7 @@ describe('a health check', () => {
         return json(200, {});
       },
     });
-    const routes = [busy, healthzRoute(), readyzRoute(async () => true)];
+    const routes = [busy, healthzRoute(), readyzRoute(async () => ({ ready: true }))];
     const { url, server } = await startServer({ routes, limits: { maxRequestsInFlight: 1 } });
     const working = statusOf(url, '/echo/1', '{}');
     await expect.poll(() => server.inFlight).toBe(1);

@@ -94,7 +94,7 @@ export async function openWorld() {
     },
     newStore: (name: string): Promise<Store> => addStore(database.sql, { name }),
     newDriver: async (): Promise<string> => {
-      const driver = ['--name', 'Ana Diaz', '--phone', '+14155550177', '--tiers', 'standard,priority'];
+      const driver = ['--name', 'Ana Diaz', '--phone', '+14155550177', '--tiers', 'standard,priority', '--yes'];
       return (await runCli(env, 'driver', 'create', ...driver)).driver_token ?? '';
     },
     newOrder: async (store: Store, changes: Record<string, unknown> = {}): Promise<WireOrder> =>

@@ -115,6 +115,11 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   next_cursor: { says: '`cursor` of the next page; null after the last one.', example: 'MTc5NTM1MjQ2MDI3MTAwMDowMWEy' },
   id: { says: "The order's id.", example: ORDER_ID },
   order_id: { says: "The order's id.", example: ORDER_ID },
+  misconfigured: {
+    says: 'Vendors that refuse the credentials of the service; only there where one does.',
+    example: ['stripe'],
+    isSeldom: true,
+  },
   status: { says: 'Where the order is on its path.', example: 'driver_assigned' },
   delivery_fee: { says: 'The price in US cents.', example: 799 },
   payment_status: { says: 'What became of the charge.', example: 'paid' },

@@ -5,10 +5,14 @@ import { anyone, type Route } from '../../transport/route.ts';
 import { withTimeout } from '../../with-timeout.ts';
 import { readiness } from './service-operations.ts';
 
+/** Whether the service takes orders, and the vendors that refuse its credentials. */
+export type Readiness = { readonly ready: boolean; readonly misconfigured?: readonly string[] };
+
 /**
- * `GET /readyz`: 503 where `isReady` gives false, fails, or does not answer within `deadlineMs` milliseconds.
+ * `GET /readyz`: 503 where `read` says not ready, fails, or does not answer within `deadlineMs` milliseconds. Vendors
+ * do not count, because orders are taken without them; those that refuse the credentials are named.
  */
-export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READINESS_DEADLINE_MS): Route {
+export function readyzRoute(read: () => Promise<Readiness>, deadlineMs = READINESS_DEADLINE_MS): Route {
   return {
     method: 'get',
     pattern: '/readyz',
@@ -16,16 +20,17 @@ export function readyzRoute(isReady: () => Promise<boolean>, deadlineMs = READIN
     operation: readiness,
     authenticate: anyone,
     async handle() {
-      if (await answersYes(isReady, deadlineMs)) return json(200, { status: 'ready' });
+      const { ready, misconfigured = [] } = await answered(read, deadlineMs);
+      if (ready) return json(200, { status: 'ready', ...(misconfigured.length > 0 ? { misconfigured } : {}) });
       throw new ServiceError('unavailable', 'The service is not ready.');
     },
   };
 }
 
-async function answersYes(isReady: () => Promise<boolean>, deadlineMs: number): Promise<boolean> {
+async function answered(read: () => Promise<Readiness>, deadlineMs: number): Promise<Readiness> {
   try {
-    return await withTimeout(isReady(), deadlineMs, () => new Error('Readiness could not be asked in time'));
+    return await withTimeout(read(), deadlineMs, () => new Error('Readiness could not be asked in time'));
   } catch {
-    return false;
+    return { ready: false };
   }
 }

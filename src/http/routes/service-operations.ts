@@ -17,6 +17,11 @@ export const readiness: Operation = {
   tag: 'Service',
   summary: 'Whether the service takes orders',
   secret: 'none',
-  replies: { 200: object({ status: { type: 'string', const: 'ready' } }) },
+  replies: {
+    200: object(
+      { status: { type: 'string', const: 'ready' } },
+      { misconfigured: { type: 'array', items: { type: 'string' } } },
+    ),
+  },
   errors: [],
 };

@@ -1,0 +1,182 @@
+import type { Config } from '../config.ts';
+import { newId } from '../domain/ids.ts';
+import { CHECK_TIMEOUT_MS, MAX_CLOCK_DIFFERENCE_MS } from '../limits.ts';
+import { connect, type Sql } from '../postgres/connect.ts';
+import { pendingMigrations } from '../postgres/migrate.ts';
+import { createLogger, errorFields } from '../telemetry.ts';
+import { createGeocoder } from '../vendors/geocoder.ts';
+import { newPhotoName, photoFailureCause } from '../vendors/photo-storage.ts';
+import type { RetryLater } from '../vendors/retry-later.ts';
+import { createRouter } from '../vendors/router.ts';
+import { withTimeout } from '../with-timeout.ts';
+import { Closers } from './closers.ts';
+import { makeDataDir } from './data-dir.ts';
+import { MIGRATIONS } from './database.ts';
+import { openPhotoStorage } from './photos.ts';
+import { readMemoryPolicy } from './redis-check.ts';
+import { databaseRemedy, redisRemedy } from './remedies.ts';
+import { StartError } from './start-error.ts';
+import { checkTls } from './tls.ts';
+import { CREDENTIALS } from './vendor-watch.ts';
+import { openStripe, openTwilio } from './vendors.ts';
+
+/** What became of the check of a setting, in words that hold no value of a setting. */
+export type Check = {
+  readonly setting: string;
+  readonly status: 'ok' | 'failed' | 'not_set';
+  readonly says: string;
+};
+
+/** Something that does not work; the message is for the operator. */
+class Failed extends Error {}
+
+/** Says how well a setting works; nothing where it is not set. */
+type Try = (config: Config) => Promise<string> | '' | null;
+
+const TRIES: Readonly<Record<string, Try>> = {
+  DATABASE_URL: ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, readVersion),
+  'the schema': ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, readSchema),
+  'the clock': ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, compareClocks),
+  REDIS_URL: ({ redisUrl }) => redisUrl && tryRedis(redisUrl),
+  DATA_DIR: async (config) => {
+    makeDataDir(config);
+    return 'can be written into';
+  },
+  TLS_CERT_FILE: (config) => config.tls && tryTls(config),
+  [CREDENTIALS.stripe]: (config) => config.stripe && tryStripe(config),
+  [CREDENTIALS.twilio]: (config) => config.twilio && tryTwilio(config),
+  GEOCODER_URL: ({ geocoderUrl }) => geocoderUrl && tryGeocoder(geocoderUrl),
+  ROUTER_URL: ({ routerUrl }) => routerUrl && tryRouter(routerUrl),
+  S3_BUCKET: (config) => config.photoBucket && tryBucket(config),
+};
+
+/** Tries every setting against what it names. Nothing is charged, sent or changed; DATA_DIR is made. */
+export function checkSettings(config: Config): Promise<Check[]> {
+  return Promise.all(Object.entries(TRIES).map(([setting, attempt]) => check(setting, attempt, config)));
+}
+
+async function check(setting: string, attempt: Try, config: Config): Promise<Check> {
+  try {
+    const trying = attempt(config);
+    if (!trying) return { setting, status: 'not_set', says: '' };
+    const late = () => new Failed('does not answer in time');
+    return { setting, status: 'ok', says: await withTimeout(trying, CHECK_TIMEOUT_MS, late) };
+  } catch (error) {
+    const known = error instanceof Failed || error instanceof StartError ? error.message : null;
+    const { name, code } = errorFields(error);
+    return { setting, status: 'failed', says: known ?? `fails: ${name}${code ? ` ${code}` : ''}` };
+  }
+}
+
+async function onDatabase(url: string, ask: (sql: Sql) => Promise<string>): Promise<string> {
+  // Its file of sslrootcert may be missing.
+  let sql: Sql | undefined;
+  try {
+    sql = connect({ url, max: 1, applicationName: 'sameday check', deadlineMs: CHECK_TIMEOUT_MS });
+    return await ask(sql);
+  } catch (error) {
+    const remedy = error instanceof Failed ? null : databaseRemedy(error);
+    throw remedy === null ? error : new Failed(remedy);
+  } finally {
+    await sql?.end({ timeout: 1 });
+  }
+}
+
+async function readVersion(sql: Sql): Promise<string> {
+  const [row] = await sql`
+    select current_setting('server_version') as version, current_setting('server_version_num')::int4 as number`;
+  if (row?.number < 150_000) throw new Failed(`is Postgres ${row?.version}: 15 or newer is needed`);
+  return `Postgres ${row?.version}`;
+}
+
+async function readSchema(sql: Sql): Promise<string> {
+  const pending = await pendingMigrations(sql, { dir: MIGRATIONS }).catch((error: Error) => {
+    throw error.name === 'MigrationRefused' ? new Failed(error.message) : error;
+  });
+  return pending.length === 0 ? 'is that of this version' : `gets ${pending.length} changes at the next start`;
+}
+
+async function compareClocks(sql: Sql): Promise<string> {
+  const [row] = await sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+  const aheadMs = Date.now() - row?.ms;
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  if (Math.abs(aheadMs) <= MAX_CLOCK_DIFFERENCE_MS) return 'agrees with that of Postgres';
+  throw new Failed(`is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of Postgres: set both by NTP`);
+}
+
+async function tryRedis(url: string): Promise<string> {
+  const policy = await readMemoryPolicy(url).catch((error: unknown) => {
+    const remedy = redisRemedy(error);
+    throw remedy === null ? error : new Failed(remedy);
+  });
+  if (policy !== undefined && policy !== 'noeviction') {
+    throw new Failed(`has maxmemory-policy ${policy}, by which jobs are lost: set noeviction`);
+  }
+  return 'answers';
+}
+
+/** Looks for the charge of an order that there is not. */
+const tryStripe = ({ stripe: settings, sandbox }: Config): Promise<string> =>
+  withClosers(async (closers) => {
+    const stripe = await openStripe(settings, closers);
+    const found = await stripe.findCharge(newId());
+    if (found.kind === 'retry_later') throw new Failed(refusalOf(found));
+    const isTest = settings?.secretKey.includes('_test_') ?? false;
+    return isTest && !sandbox ? 'a key of the test mode: no store is charged' : 'is accepted';
+  });
+
+/** Looks for a text to the sending number, which gets none. */
+const tryTwilio = (config: Config): Promise<string> =>
+  withClosers(async (closers) => {
+    const texts = await openTwilio(config, closers);
+    const found = await texts.find({ to: config.twilio?.from ?? '', ending: newId(), sinceMs: Date.now() });
+    if (found.kind === 'retry_later') throw new Failed(refusalOf(found));
+    return 'are accepted; whether the number may send shows with the first text';
+  });
+
+const refusalOf = ({ reason }: RetryLater): string =>
+  reason === 'misconfigured' ? 'refused: correct the setting' : `no usable answer (${reason})`;
+
+async function tryTls(config: Config): Promise<string> {
+  checkTls(config);
+  return 'fits its key';
+}
+
+async function tryGeocoder(url: string): Promise<string> {
+  const { kind } = await createGeocoder({ url, timeoutMs: CHECK_TIMEOUT_MS }).geocode('San Francisco, CA', 'check');
+  if (kind === 'unavailable' || kind === 'busy') throw new Failed('gives no usable answer');
+  return 'answers';
+}
+
+async function tryRouter(url: string): Promise<string> {
+  const router = createRouter({ url, timeoutMs: CHECK_TIMEOUT_MS });
+  const places = [
+    { lat: 37.7749, lng: -122.4194 },
+    { lat: 37.7793, lng: -122.4193 },
+  ];
+  const { kind } = await router.table({ places, sources: [0], destinations: [1] });
+  router.close();
+  // A map of elsewhere refuses these places.
+  if (kind === 'unavailable') throw new Failed('gives no usable answer');
+  return 'answers';
+}
+
+/** Looks for a photo that there is not. */
+const tryBucket = (config: Config): Promise<string> =>
+  withClosers(async (closers) => {
+    const storage = await openPhotoStorage(config, closers);
+    await storage.get(newPhotoName()).catch((error: unknown) => {
+      const cause = photoFailureCause(error);
+      throw cause === null ? error : new Failed(`${cause} (${errorFields(error).code})`);
+    });
+    return 'can be read';
+  });
+
+async function withClosers(work: (closers: Closers) => Promise<string>): Promise<string> {
+  const closers = new Closers(createLogger('silent'));
+  try {
+    return await work(closers);
+  } finally {
+    await closers.closeAll();
+  }
+}

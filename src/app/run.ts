@@ -1,0 +1,23 @@
+import { ConfigError, doubtsAbout, misspeltSettings, readConfig } from '../config.ts';
+import { welcome } from './banner.ts';
+import { onSignals } from './signals.ts';
+import { startService } from './start.ts';
+import { StartError } from './start-error.ts';
+
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+
+/** Runs the service in this process, until a signal or an error that the operator has to see. */
+export async function run(): Promise<void> {
+  try {
+    const config = readConfig();
+    for (const line of [...misspeltSettings(), ...doubtsAbout(config)]) say(line);
+    const stop = onSignals(say, config.sandbox);
+    const service = await startService(config, say, stop.now);
+    stop.use(() => service.close());
+    process.stdout.write(welcome(config, service));
+  } catch (error) {
+    const expected = error instanceof ConfigError || error instanceof StartError;
+    say(expected ? error.message : `Sameday could not start: ${error instanceof Error ? error.stack : error}`);
+    process.exit(1);
+  }
+}

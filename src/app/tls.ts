@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import type { Config } from '../config.ts';
+import { errorFields } from '../telemetry.ts';
+import { StartError } from './start-error.ts';
+
+/**
+ * Reads certificate and key as the transport will, which does not say what is wrong with them.
+ *
+ * @throws {StartError} naming the setting
+ */
+export function checkTls({ tls, roles }: Pick<Config, 'tls' | 'roles'>): void {
+  if (!tls || !roles.has('api')) return;
+  const cert = readSetting('TLS_CERT_FILE', tls.certFile);
+  const key = readSetting('TLS_KEY_FILE', tls.keyFile);
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const { code = 'unknown' } = errorFields(error);
+    throw new StartError(
+      `TLS_CERT_FILE and TLS_KEY_FILE cannot be used together (${code}). Both are PEM files, the key without a ` +
+        'passphrase, and the first certificate is that of the key.',
+      { cause: error },
+    );
+  }
+}
+
+function readSetting(name: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new StartError(`The file of ${name} cannot be read: ${file} (${errorFields(error).code}).`, { cause: error });
+  }
+}

@@ -1,0 +1,57 @@
+import { LOSS_REPORT_MS } from '../limits.ts';
+import type { Vendor } from '../store/refused-credentials.ts';
+import type { Store } from '../store/store.ts';
+import { atMostEvery, type Logger } from '../telemetry.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The settings that an operator corrects where a vendor refuses the credentials. */
+export const CREDENTIALS: Readonly<Record<Vendor, string>> = {
+  stripe: 'STRIPE_SECRET_KEY',
+  twilio: 'TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN, TWILIO_FROM',
+};
+
+type Answer = { readonly kind: string; readonly reason?: string };
+type Watch = <Args extends readonly unknown[], Answered extends Answer>(
+  call: (...args: Args) => Promise<Answered>,
+) => (...args: Args) => Promise<Answered>;
+
+/**
+ * Makes a function that watches the calls of a vendor: counts each by what became of it, and says that the vendor
+ * refuses the credentials, in the log and in the database, where every process and the command line read it.
+ */
+export function watchVendor(
+  vendor: Vendor,
+  parts: { readonly store: Pick<Store, 'noteCredentials'>; readonly metrics: Pick<Metrics, 'observeVendor'> } & {
+    readonly logger: Pick<Logger, 'error'>;
+  },
+): Watch {
+  const { store, metrics, logger } = parts;
+  // What was noted last; at first unknown, as the process before may have noted a refusal.
+  let noted: boolean | null = null;
+  const tell = atMostEvery(LOSS_REPORT_MS * 2, () =>
+    logger.error({ vendor, settings: CREDENTIALS[vendor] }, 'a vendor refuses the credentials; correct the settings'),
+  );
+  // One after the other, so that the last one holds.
+  let writing = Promise.resolve();
+  function note(refused: boolean): void {
+    if (noted === refused) return;
+    noted = refused;
+    writing = writing
+      .then(() => store.noteCredentials(vendor, refused))
+      .catch(() => {
+        noted = null;
+      });
+  }
+  return (call) =>
+    async (...args) => {
+      const answer = await call(...args);
+      const outcome = answer.kind === 'retry_later' ? (answer.reason ?? answer.kind) : answer.kind;
+      metrics.observeVendor(vendor, outcome);
+      if (outcome === 'misconfigured') {
+        tell();
+        note(true);
+        // A call without a definite answer says nothing of the credentials.
+      } else if (answer.kind !== 'retry_later') note(false);
+      return answer;
+    };
+}

@@ -1,0 +1,33 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { watchVendor } from '../../src/app/vendor-watch.ts';
+import { retryLater } from '../../src/vendors/retry-later.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { addOrder, addStoreRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
+
+test('refused credentials are one error line that names the settings, a count, and known to every process', async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const store = storeOf(database.sql);
+  const lines: unknown[] = [];
+  const counted: string[] = [];
+  const watch = watchVendor('stripe', {
+    store,
+    metrics: { observeVendor: (vendor, outcome) => void counted.push(`${vendor} ${outcome}`) },
+    logger: { error: (fields) => void lines.push(fields) },
+  });
+  const answers = [retryLater('misconfigured'), retryLater('misconfigured'), retryLater('timeout'), { kind: 'paid' }];
+  const charge = watch(async () => answers.shift() ?? { kind: 'paid' });
+  for (let n = 0; n < 3; n++) await charge();
+  expect(lines).toEqual([{ vendor: 'stripe', settings: 'STRIPE_SECRET_KEY' }]);
+  expect(counted).toEqual(['stripe misconfigured', 'stripe misconfigured', 'stripe timeout']);
+  await expect.poll(() => store.readRefusingVendors()).toEqual(['stripe']);
+  const { orderId } = await addOrder(database.sql, await addStoreRow(database.sql));
+  expect(await store.showOrder(orderId)).not.toHaveProperty('credentials_refused_by');
+  await database.sql`
+    insert into outbox (queue, order_id, retailer_id, lease_until)
+    values ('charge', ${orderId}, gen_random_uuid(), now()), ('sms', ${orderId}, gen_random_uuid(), now())`;
+  expect(await store.showOrder(orderId)).toMatchObject({ credentials_refused_by: 'stripe' });
+  await charge();
+  await expect.poll(() => store.readRefusingVendors()).toEqual([]);
+});

@@ -203,7 +203,8 @@ async function startParts(
     pids: { [usesRedis ? 'API' : 'API and worker']: api.pid, ...(jobs ? { worker: jobs.pid } : {}) },
     async stripeTakes(latencyMs) {
       const body = JSON.stringify({ latencyMs });
-      const answer = await fetch(`${stripe}/_control/faults`, { method: 'POST', body });
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await fetch(`${stripe}/_control/faults`, { method: 'POST', headers, body });
       if (!answer.ok) throw new Error(`the stand-in refused its order with ${answer.status}`);
     },
     cpu() {

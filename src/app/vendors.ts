@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { STRIPE_TIMEOUT_MS, TWILIO_TIMEOUT_MS } from '../limits.ts';
@@ -32,7 +33,11 @@ export async function openStripe(settings: Config['stripe'], closers: Closers): 
 /** Opens Twilio by its settings, or the stand-in. */
 export async function openTwilio(config: Config, closers: Closers): Promise<TextSender> {
   const { createTwilioSender } = await import('../vendors/twilio.ts');
-  const settings = config.twilio ?? { ...SANDBOX_ACCOUNT, apiBase: await standInForTwilio(config, closers) };
+  const settings = config.twilio ?? {
+    ...SANDBOX_ACCOUNT,
+    authToken: twilioToken(config),
+    apiBase: await standInForTwilio(config, closers),
+  };
   const { accountSid, authToken, from, apiBase } = settings;
   const timeoutMs = TWILIO_TIMEOUT_MS;
   const twilio = createTwilioSender({ accountSid, authToken, from, timeoutMs, ...(apiBase ? { apiBase } : {}) });
@@ -41,7 +46,7 @@ export async function openTwilio(config: Config, closers: Closers): Promise<Text
 }
 
 /** With which Twilio signs its calls. */
-export const twilioToken = ({ twilio }: Config): string => (twilio ?? SANDBOX_ACCOUNT).authToken;
+export const twilioToken = (config: Config): string => config.twilio?.authToken ?? sandboxToken(config);
 
 /**
  * The address at which Twilio reaches the API.
@@ -61,10 +66,18 @@ export function twilioAddresses({ twilio, baseUrl, trackingUrl, tls }: Config): 
   return (head) => [...known, `${tls ? 'https' : 'http'}://${head.header('host')}`];
 }
 
-const SANDBOX_ACCOUNT = { accountSid: `AC${'0'.repeat(32)}`, authToken: 'sandbox', from: '+15005550006' };
+const SANDBOX_ACCOUNT = { accountSid: `AC${'0'.repeat(32)}`, from: '+15005550006' };
+const TOKEN_OF_THIS_START = randomBytes(16).toString('hex');
+
+/** Random, so that nobody else signs a STOP. An API and a worker that run apart share no more than their database. */
+function sandboxToken({ roles, databaseUrl }: Pick<Config, 'roles' | 'databaseUrl'>): string {
+  if (roles.size > 1 || !databaseUrl) return TOKEN_OF_THIS_START;
+  return createHash('sha256').update(`Twilio's stand-in of ${databaseUrl}`).digest('hex');
+}
 
 async function standInForTwilio(config: Config, closers: Closers): Promise<string> {
-  const standIn = await startTwilioStandIn({ ledgerFile: join(config.dataDir, 'twilio-ledger.jsonl') });
+  const ledgerFile = join(config.dataDir, 'twilio-ledger.jsonl');
+  const standIn = await startTwilioStandIn({ ledgerFile, authToken: twilioToken(config) });
   closers.add('Twilio stand-in', () => standIn.close());
   return standIn.url;
 }

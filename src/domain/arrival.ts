@@ -119,9 +119,11 @@ export function shownArrival(
   return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
 }
 
-/** A range of times as minutes from now. */
+/** A range of times as minutes from now. It begins no sooner than the times do, as the parcel is not ready before. */
 export function minutesUntil({ from, to }: TimeRange, nowMs: number): Arrival {
-  return inMinutes(Date.parse(from) - nowMs, Date.parse(to) - nowMs);
+  const { latest_minutes } = inMinutes(0, Date.parse(to) - nowMs);
+  const earliest = Math.max(0, Math.ceil((Date.parse(from) - nowMs) / 60_000));
+  return { earliest_minutes: Math.min(earliest, latest_minutes), latest_minutes };
 }
 
 /** A door that comes later is known less well, by a share of the time until then. */

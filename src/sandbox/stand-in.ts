@@ -50,6 +50,7 @@ export type StandIn = {
  * Starts a vendor's HTTP API on 127.0.0.1, with two addresses for control:
  * `POST /_control/faults` orders faults (`FaultOrder` as JSON, see faults.ts),
  * `GET /_control/ledger` shows what was done: `{"entries": […]}`, oldest first.
+ * No path answers a web page, and control takes JSON only.
  *
  * @param port 0 for any free one
  */
@@ -97,6 +98,7 @@ async function handle(
   if (body === null) return send(outgoing, { status: 413, body: { message: 'too large' } });
   const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://stand-in');
   const { method = 'GET', headers } = incoming;
+  if (isForeign(headers)) return send(outgoing, { status: 403, body: { message: 'no' } });
   const request = { method, path: pathname, query: searchParams, headers, body };
   if (pathname.startsWith('/_control/')) return send(outgoing, control(request, api, faults));
 
@@ -145,9 +147,16 @@ function deliver(
   else if (what.reset) incoming.socket.resetAndDestroy();
 }
 
+/** A web page, or one whose name resolves to this machine, must not read texts, order faults or make calls. */
+function isForeign({ host = '', origin }: IncomingHttpHeaders): boolean {
+  return origin !== undefined || !/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host);
+}
+
 function control({ method, path, headers, body, query }: StandInRequest, api: VendorApi, faults: Faults): StandInReply {
-  // A foreign page whose name resolves to this machine must not read texts or order faults.
-  if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? '')) return { status: 403, body: { message: 'no' } };
+  // A page may send any other type to a foreign address without asking.
+  if (method === 'POST' && !/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
+    return { status: 415, body: { message: 'Content-Type must be application/json' } };
+  }
   if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries() } };
   if (method === 'POST' && path === '/_control/faults') {
     const order = parseFaultOrder(parseJson(body));

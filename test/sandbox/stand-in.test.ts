@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
@@ -19,6 +19,9 @@ function post(url: string, body: string, headers: Record<string, string> = {}) {
     headers: { Authorization: 'Bearer sk_test_1', 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
   });
 }
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const control = (url: string, body: string) => post(url, body, JSON_TYPE);
 
 async function stripe(ledgerFile = join(temporaryFolder(), 'stripe.jsonl')) {
   const standIn = await startStripeStandIn({ ledgerFile });
@@ -83,7 +86,7 @@ test('a decline is a 402 with Stripe’s error and the payment in it', async () 
 test('faults are ordered over HTTP, happen in their order, and then it works again', async () => {
   const { url } = await stripe();
   const next = [{ kind: 'status', status: 503 }, { kind: 'reset', effect: 'after' }, { kind: 'rate_limit' }];
-  const ordered = await post(`${url}/_control/faults`, JSON.stringify({ next, latencyMs: 1 }));
+  const ordered = await control(`${url}/_control/faults`, JSON.stringify({ next, latencyMs: 1 }));
   expect(await ordered.json()).toEqual({ ordered: 3 });
   expect((await post(`${url}/v1/payment_intents`, PAYMENT)).status).toBe(503);
   await expect(post(`${url}/v1/payment_intents`, PAYMENT)).rejects.toThrow();
@@ -93,13 +96,41 @@ test('faults are ordered over HTTP, happen in their order, and then it works aga
   expect(ledger.entries).toHaveLength(2);
 });
 
+test.each(['/_control/faults', '/_control/ledger', '/v1/payment_intents'])(
+  'answers no web page at %s, not even one whose name leads here',
+  async (path) => {
+    const standIn = await stripe();
+    const statusWith = (headers: Record<string, string>) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const options = { method: 'POST', headers: { ...JSON_TYPE, ...headers } };
+        const sent = request(`${standIn.url}${path}`, options, (reply) => {
+          reply.resume();
+          resolve(reply.statusCode);
+        });
+        sent.on('error', reject).end('{}');
+      });
+    expect(await statusWith({ Origin: 'https://evil.example' })).toBe(403);
+    expect(await statusWith({ Origin: 'null' })).toBe(403);
+    expect(await statusWith({ Host: 'evil.example' })).toBe(403);
+    expect(await statusWith({})).not.toBe(403);
+  },
+);
+
+test('takes no order for control in a type that a page may send unasked', async () => {
+  const { url } = await stripe();
+  const plain = await post(`${url}/_control/detach`, '{"payment_method":"pm_card_visa"}', {
+    'Content-Type': 'text/plain',
+  });
+  expect(plain.status).toBe(415);
+});
+
 test('a proxy’s page comes instead of an answer, with the effect or without', async () => {
   const { url, entries } = await stripe();
   const next = [
     { kind: 'page', status: 502 },
     { kind: 'page', status: 502, effect: 'after' },
   ];
-  await post(`${url}/_control/faults`, JSON.stringify({ next }));
+  await control(`${url}/_control/faults`, JSON.stringify({ next }));
   for (const effects of [0, 1]) {
     const answer = await post(`${url}/v1/payment_intents`, PAYMENT);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([502, 'text/html']);
@@ -133,7 +164,7 @@ test.each([
   '{"next":[{"kind":"page"}]}',
 ])('refuses an order of faults that is none: %s', async (body) => {
   const { url } = await stripe();
-  expect((await post(`${url}/_control/faults`, body)).status).toBe(400);
+  expect((await control(`${url}/_control/faults`, body)).status).toBe(400);
 });
 
 test('lists Twilio’s messages by phone and day, newest first', async () => {
@@ -200,11 +231,11 @@ test('tells the service what becomes of Twilio’s messages, signed, and again u
     expect(url).toBe('/status?order=1');
     expect(signature).toBe(getExpectedTwilioSignature('any', `${base}/status?order=1`, form));
   }
-  const inbound = await post(`${standIn.url}/_control/inbound`, '{"from": "+15551234567", "body": "STOP"}');
+  const inbound = await control(`${standIn.url}/_control/inbound`, '{"from": "+15551234567", "body": "STOP"}');
   expect(inbound.status).toBe(200);
   await expect.poll(() => told.at(-1)?.url).toBe('/twilio/inbound');
   expect(told.at(-1)?.form).toMatchObject({ From: '+15551234567', Body: 'STOP', To: '+15550000000' });
   const refused = (await (await create('+15551234567', `${base}/status`)).json()) as { code: number };
   expect(refused.code).toBe(21610);
-  expect((await post(`${standIn.url}/_control/inbound`, '[]')).status).toBe(400);
+  expect((await control(`${standIn.url}/_control/inbound`, '[]')).status).toBe(400);
 });

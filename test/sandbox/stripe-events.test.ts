@@ -77,11 +77,14 @@ test('a stand-in that is closed sends nothing more', async () => {
   expect(tries.length).toBeLessThan(2 * STAND_IN_EVENT_TRIES);
 });
 
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
 test('the dashboard refuses what Stripe would, by its address too', async () => {
   const { standIn, pay } = await world([200]);
   const id = await pay('pm_card_visa');
   const act = async (what: string, body: object) =>
-    (await fetch(`${standIn.url}/_control/${what}`, { method: 'POST', body: JSON.stringify(body) })).status;
+    (await fetch(`${standIn.url}/_control/${what}`, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) }))
+      .status;
   expect([
     await act('refund', { payment_intent: id, amount: 800 }),
     await act('refund', { payment_intent: id, amount: 300 }),

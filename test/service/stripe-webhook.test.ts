@@ -103,13 +103,15 @@ it('a refund and a dispute at Stripe reach the store and the operator', async ()
   // Over HTTP too, as a person would with curl.
   const control = await fetch(`${stripe.url}/_control/refund`, {
     method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ payment_intent: paid.charge_id }),
   });
   expect(control.status).toBe(200);
   await untilOrder(service, store, id, { payment_status: 'refunded' });
   stripe.dashboard.dispute(paid.charge_id ?? '');
   await expect.poll(() => runCli(env, 'stats'), SOON).toMatchObject({ disputes: { open: 1 } });
-  expect((await fetch(`${stripe.url}/_control/dispute`, { method: 'POST', body: '{}' })).status).toBe(400);
+  const empty = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+  expect((await fetch(`${stripe.url}/_control/dispute`, empty)).status).toBe(400);
 });
 
 it('a charge that ends late is recorded when Stripe tells of it', async () => {

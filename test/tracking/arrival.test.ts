@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Arrival, arrivalOf, arrivalTimes, pickupIn, type Trip } from '../../src/domain/arrival.ts';
+import { type Arrival, arrivalOf, arrivalTimes, minutesUntil, pickupIn, type Trip } from '../../src/domain/arrival.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
 import { ARRIVAL_DROPOFF_METERS, HOME_PIN_METERS, POSITION_FRESH_MS } from '../../src/limits.ts';
 import { positionMessage } from '../../src/tracking/messages.ts';
@@ -31,6 +31,12 @@ describe('an arrival', () => {
   it('is a range of minutes that suits the distance', () => {
     // 5 km by roads of 6.75 km: 10 min at 40 km/h, 19 min at 22 km/h and 2 min to the door.
     expect(arrivalOf(trip())).toEqual({ earliest_minutes: 10, latest_minutes: 21 });
+  });
+
+  it('of a planned order begins no sooner than its times', () => {
+    const range = { from: '2026-03-02T15:10:00Z', to: '2026-03-02T15:40:00Z' };
+    const nowMs = Date.parse('2026-03-02T15:00:03Z');
+    expect(minutesUntil(range, nowMs)).toEqual({ earliest_minutes: 10, latest_minutes: 40 });
   });
 
   it('is never negative and never the wrong way round, anywhere on Earth', () => {

@@ -32,6 +32,13 @@ const REFUSED: Readonly<Record<string, readonly [code: number, message: string]>
   '+15005550009': [21614, 'The number cannot receive SMS.'],
 };
 
+/** Twilio's magic senders, which fail as real numbers can. */
+const REFUSED_SENDERS: Readonly<Record<string, readonly [code: number, message: string]>> = {
+  '+15005550001': [21212, "The 'From' number is not a valid phone number."],
+  '+15005550007': [21606, "The 'From' phone number is not owned by the account or sends no SMS."],
+  '+15005550008': [21611, "The queue of the 'From' number is full."],
+};
+
 /** A phone that a text does not reach, which turns out after Twilio took it. */
 const UNREACHED: Readonly<Record<string, number>> = { [SCENARIO_PHONES.undelivered]: 30003 };
 /** A phone for which Twilio only fails. */
@@ -195,7 +202,7 @@ class TwilioApi implements VendorApi {
     if (from === '') return refusal(400, 21603, "A 'From' phone number is required.");
     if (body === '') return refusal(400, 21602, 'Message body is required.');
     if (body.length > 1_600) return refusal(400, 21617, 'The concatenated message body exceeds 1600 characters.');
-    const refused = REFUSED[to];
+    const refused = REFUSED_SENDERS[from] ?? REFUSED[to];
     if (refused) return refusal(400, ...refused);
     if (to === UNANSWERED) return this.failure(503);
     if (this.#stopped.has(to)) return refusal(400, 21610, 'The recipient has unsubscribed.');

@@ -18,6 +18,14 @@ export type TwilioOptions = {
 
 /** The queue of the sending number is full: a 4xx that passes by itself. */
 const QUEUE_FULL = 21611;
+/**
+ * Twilio refuses the sender or the account, not the recipient: an operator mends it, and the text is kept.
+ * 10001, 20005 and 90010: the account is not active. 20404: there is no such account. 21212 and 21603: the
+ * sender is no number. 21606, 21659, 21660 and 21661: the account has no such number, or it sends no texts.
+ */
+const SENDER_REFUSED: ReadonlySet<unknown> = new Set([
+  10001, 20003, 20005, 20404, 21212, 21603, 21606, 21659, 21660, 21661, 90010,
+]);
 /** Twilio takes no status callback to this address, such as one that is not public. */
 const BAD_STATUS_URL = '21609';
 
@@ -95,7 +103,7 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
 /** What a failure says, by its status and Twilio's code. */
 export function refusalOf(status: number, code: unknown): Refused | RetryLater {
   if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
-  if (status === 401) return retryLater('misconfigured');
+  if (status === 401 || SENDER_REFUSED.has(code)) return retryLater('misconfigured');
   // Twilio's refusals have a code. One without it is a proxy's, and the message may have been created.
   if (status >= 400 && status < 500) return code ? { kind: 'refused', code: String(code) } : retryLater('bad_reply');
   return retryLater('server_error');

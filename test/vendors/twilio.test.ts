@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { createTwilioSender } from '../../src/vendors/twilio.ts';
+import { createTwilioSender, refusalOf } from '../../src/vendors/twilio.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
@@ -15,7 +15,7 @@ const AMBIGUOUS = { kind: 'retry_later', rateLimited: false, ambiguous: true };
 /** Long enough for what is asked to arrive; the stand-in's silence lasts longer than any. */
 const SILENCE_MS = 1_500;
 
-async function world(options: { faults?: FaultOrder; authToken?: string } = {}) {
+async function world(options: { faults?: FaultOrder; authToken?: string; from?: string } = {}) {
   const ledgerFile = join(temporaryFolder(), 'twilio.jsonl');
   const standIn = await startTwilioStandIn({ ledgerFile, authToken: 'token' });
   onTestFinished(() => standIn.close());
@@ -24,7 +24,7 @@ async function world(options: { faults?: FaultOrder; authToken?: string } = {}) 
     const sender = createTwilioSender({
       accountSid: 'AC00000000000000000000000000000000',
       authToken: options.authToken ?? 'token',
-      from: '+15550000000',
+      from: options.from ?? '+15550000000',
       apiBase: standIn.url,
       timeoutMs,
     });
@@ -58,6 +58,26 @@ test('a wrong token is a matter for the operator, and nothing was sent', async (
     rateLimited: false,
     ambiguous: false,
   });
+});
+
+test.each([
+  ['+15005550001', 'misconfigured'],
+  ['+15005550007', 'misconfigured'],
+  ['+15005550008', 'rate_limited'],
+])('a text is kept while Twilio refuses the sender %s: %s', async (from, reason) => {
+  const { sender, standIn } = await world({ from });
+  expect(await sender.send(TEXT)).toMatchObject({ kind: 'retry_later', reason, ambiguous: false });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test.each([
+  [403, 20005],
+  [400, 10001],
+  [400, 90010],
+  [404, 20404],
+  [400, 21660],
+])('an account that is not taken (%i, %i) is a matter for the operator', (status, code) => {
+  expect(refusalOf(status, code)).toMatchObject({ reason: 'misconfigured', ambiguous: false });
 });
 
 test('a 429 is distinct, and nothing was sent', async () => {

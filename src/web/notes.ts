@@ -22,6 +22,7 @@ export class NotesForm {
   readonly #save = byId<HTMLButtonElement>('notes-save');
   /** What the form was filled with last. */
   #known: Notes = { instructions: null, leave_at_door: false };
+  #isSaving = false;
 
   /** @param saved called with the order as it is after the notes were taken */
   constructor(token: string, saved: (view: TrackingView) => void) {
@@ -33,11 +34,19 @@ export class NotesForm {
     });
   }
 
-  /** Fills the form in, unless the customer has begun to write; without notes it goes away with its text. */
-  show(notes: TrackingView['dropoff_notes']): void {
-    byId('notes-card').hidden = notes === null;
-    if (notes === null) this.#fill({ instructions: null, leave_at_door: false });
-    else if (!this.#isChanged()) this.#fill(notes);
+  /**
+   * Fills the form in, unless the customer has begun to write. Without notes it goes away with its text; what is
+   * not saved by then stays until the order has ended, and the form says that it is too late.
+   */
+  show(notes: TrackingView['dropoff_notes'], final: boolean): void {
+    const isLate = notes === null && !final && this.#isChanged();
+    byId('notes-card').hidden = notes === null && !isLate;
+    this.#text.readOnly = notes === null;
+    this.#door.disabled = notes === null;
+    this.#save.disabled = notes === null || this.#isSaving;
+    if (isLate && !this.#isSaving) this.#say('notes_too_late');
+    else if (notes === null && !isLate) this.#fill({ instructions: null, leave_at_door: false });
+    else if (notes !== null && !(this.#isChanged() && this.#isChanged(notes))) this.#fill(notes);
   }
 
   #fill(notes: Notes): void {
@@ -46,23 +55,30 @@ export class NotesForm {
     this.#door.checked = notes.leave_at_door;
   }
 
-  #isChanged(): boolean {
-    return this.#text.value !== (this.#known.instructions ?? '') || this.#door.checked !== this.#known.leave_at_door;
+  #isChanged(since = this.#known): boolean {
+    return this.#text.value !== (since.instructions ?? '') || this.#door.checked !== since.leave_at_door;
   }
 
   async #send(): Promise<void> {
-    const sent = { instructions: this.#text.value.trim() || null, leave_at_door: this.#door.checked };
+    const written = this.#text.value;
+    const sent = { instructions: written.trim() || null, leave_at_door: this.#door.checked };
+    this.#isSaving = true;
     this.#save.disabled = true;
     this.#say('notes_saving');
     const answer = await put(this.#path, sent);
-    this.#save.disabled = false;
+    this.#isSaving = false;
+    this.#save.disabled = this.#text.readOnly;
     if (typeof answer === 'number') {
-      this.#say(SAID.get(answer) ?? 'notes_failed');
+      this.#say(this.#text.readOnly ? 'notes_too_late' : (SAID.get(answer) ?? 'notes_failed'));
       return;
     }
-    this.#fill(sent);
+    const isAll = this.#text.value === written && this.#door.checked === sent.leave_at_door;
+    // What was written meanwhile stays.
+    if (isAll) this.#fill(sent);
+    else this.#known = sent;
+    this.#say(isAll ? 'notes_saved' : 'notes_saved_in_part');
     this.#saved(answer);
-    this.#say('notes_saved');
+    if (this.#text.readOnly) this.show(null, false);
   }
 
   #say(key: TrackingKey): void {

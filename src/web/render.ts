@@ -76,17 +76,42 @@ function timeElement(iso: string): HTMLTimeElement {
   return time;
 }
 
+/** Time after which a photo that did not load is asked for again: twice as long each time, up to the second. */
+const PHOTO_RETRY_FIRST_MS = 2_000;
+const PHOTO_RETRY_MAX_MS = 60_000;
+
 function renderPhoto(url: string | null): void {
   const figure = byId('photo');
   figure.hidden = url === null;
   const shown = figure.querySelector('img');
-  if (url !== null && shown?.getAttribute('src') === url) return;
+  if (url !== null && shown?.getAttribute('src') === url) {
+    askAgain(shown, url);
+    return;
+  }
   shown?.remove();
   if (url === null) return;
   const image = document.createElement('img');
   image.src = url;
   image.alt = say('photo');
   figure.prepend(image);
+  askAgain(image, url);
+}
+
+const watched = new WeakSet<HTMLImageElement>();
+
+/** Asks for a photo until it is there. The server's markup may hold one that failed before this script ran. */
+function askAgain(image: HTMLImageElement, url: string): void {
+  if (watched.has(image)) return;
+  watched.add(image);
+  let waitMs = PHOTO_RETRY_FIRST_MS;
+  const failed = (): void => {
+    setTimeout(() => {
+      if (image.isConnected) image.src = url;
+    }, waitMs);
+    waitMs = Math.min(2 * waitMs, PHOTO_RETRY_MAX_MS);
+  };
+  image.addEventListener('error', failed);
+  if (image.complete && image.naturalWidth === 0) failed();
 }
 
 /** The age of a position, in words that change seldom enough to be read. */

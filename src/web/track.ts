@@ -47,7 +47,7 @@ function showOrder(next: TrackingView): void {
   if (view.final) feed.finish();
   showAge();
   showPicture();
-  notes.show(view.dropoff_notes);
+  notes.show(view.dropoff_notes, view.final);
 }
 
 /** Before a driver's other doors are done nothing is shown of where the driver is. */

@@ -36,7 +36,7 @@ export const DRIVER_ES: Catalogue<DriverText> = {
 
   // Duty and position.
   onDuty: 'En servicio',
-  onDutyUntil: 'En servicio hasta las {time}',
+  onDutyUntil: 'En servicio hasta: {time}',
   offDuty: 'Fuera de servicio',
   lastOrderDuty: 'Sin pedidos nuevos',
   goOnDuty: 'Entrar en servicio',
@@ -101,7 +101,7 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   bringBackTo: 'Devolver a',
   theCustomer: 'El cliente',
   unit: 'Apto. o unidad',
-  by: 'antes de las {time}',
+  by: 'límite: {time}',
   earn: { one: 'Ganas {amount}', other: 'Ganas {amount} por {count}' },
   miles: '{distance} mi',
   feet: '{distance} pies',

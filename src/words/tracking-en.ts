@@ -97,6 +97,7 @@ export const TRACKING_EN = {
   notes_save: 'Save',
   notes_saving: 'Saving…',
   notes_saved: 'Saved. Your driver sees it.',
+  notes_saved_in_part: 'Saved, but not what was written since. Please save again.',
   notes_failed: 'Not saved. Please try again.',
   notes_too_late: 'Not saved: the notes can’t be changed any more.',
   notes_too_often: 'Not saved: that was too often. Please try again in a minute.',

@@ -99,6 +99,7 @@ export const TRACKING_ES: Catalogue<keyof typeof TRACKING_EN> = {
   notes_save: 'Guardar',
   notes_saving: 'Guardando…',
   notes_saved: 'Guardado. El repartidor lo ve.',
+  notes_saved_in_part: 'Guardado, salvo lo escrito después. Hace falta guardar otra vez.',
   notes_failed: 'No se guardó. Hace falta intentarlo de nuevo.',
   notes_too_late: 'No se guardó: las notas ya no se pueden cambiar.',
   notes_too_often: 'No se guardó: demasiados cambios. En un minuto se puede otra vez.',

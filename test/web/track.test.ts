@@ -101,6 +101,22 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(server.failures).toEqual([]);
   });
 
+  it('asks again for a photo that did not load', async () => {
+    await server.change(delivered({ hasPhoto: true }));
+    const page = await context.newPage();
+    await page.clock.install();
+    let asked = 0;
+    await page.route('**/photo', (route) => (++asked === 1 ? route.abort() : route.continue()));
+    await page.goto(`${server.url}/track/${TOKEN}`);
+    await page.locator('#photo img').waitFor({ state: 'attached' });
+    const width = async () => {
+      await page.clock.fastForward(3_000);
+      return page.evaluate("document.querySelector('#photo img').naturalWidth");
+    };
+    await expect.poll(width).toBe(640);
+    expect(asked).toBeGreaterThan(1);
+  });
+
   it('takes the customer’s notes for the door until the pickup, and leaves what they are writing alone', async () => {
     await server.change(assigned({ dropoffInstructions: '<b>Code</b> 1234', leaveAtDoor: false }));
     const page = await openLive();
@@ -115,7 +131,30 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await expect.poll(() => page.locator('#notes-state').textContent()).toBe('Saved. Your driver sees it.');
     expect(server.notes()).toEqual(['Ring twice\nat the gate', true]);
 
-    await server.change(pickedUp({ sequence: 9, dropoffInstructions: 'Ring twice', leaveAtDoor: true }));
+    let letThrough = () => {};
+    const held = new Promise<void>((resolve) => {
+      letThrough = resolve;
+    });
+    await page.route('**/dropoff', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await text.fill('Gate code');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await text.fill('Gate code 42');
+    letThrough();
+    await expect
+      .poll(() => page.locator('#notes-state').textContent())
+      .toMatch(/^Saved, but not what was written since/);
+    expect([await text.inputValue(), server.notes()[0]]).toEqual(['Gate code 42', 'Gate code']);
+    await server.change(pickedUp({ sequence: 8, dropoffInstructions: 'Gate code', leaveAtDoor: true }));
+    await expect.poll(() => page.locator('#notes-state').textContent()).toMatch(/^Not saved: the notes can/);
+    expect(await text.inputValue()).toBe('Gate code 42');
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+
+    await server.change(assigned({ sequence: 9, dropoffInstructions: 'Gate code 42', leaveAtDoor: true }));
+    await expect.poll(() => page.getByRole('button', { name: 'Save' }).isEnabled()).toBe(true);
+    await server.change(pickedUp({ sequence: 10, dropoffInstructions: 'Ring twice', leaveAtDoor: true }));
     await expect.poll(() => headline(page)).toBe('Ana is on the way with your order');
     expect(await page.locator('#notes-card').isHidden()).toBe(true);
     expect(await page.content()).not.toContain('Ring twice');

@@ -102,7 +102,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
   });
 
   it('asks again for a photo that did not load', async () => {
-    await server.change(delivered({ hasPhoto: true }));
+    await server.change(delivered({ deliveredAt: new Date().toISOString() }));
     const page = await context.newPage();
     await page.clock.install();
     let asked = 0;

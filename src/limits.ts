@@ -1457,10 +1457,11 @@ export const CLAIM_WRITTEN_MS = 2_000;
 
 // --- Callbacks of Stripe -----------------------------------------------------------------------------------
 /**
- * Largest callback of Stripe in bytes. A charge with all that Stripe adds has about 8 KB. At most
- * MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ * Largest callback of Stripe in bytes. A dispute carries up to 150,000 characters of evidence, of 6 bytes each
+ * where they are escaped. Below MAX_DISCARDED_BODY_BYTES, and so far below MAX_BODY_BYTES_PER_CALLER, which
+ * bounds what a network sends with a signature that is only well formed.
  */
-export const MAX_STRIPE_EVENT_BYTES = 64 * 1024;
+export const MAX_STRIPE_EVENT_BYTES = 1_000 * 1024;
 /** Longest `Stripe-Signature` header, in characters. With two secrets at Stripe it has about 160. */
 export const MAX_SIGNATURE_LENGTH = 1_024;
 /** Time in seconds that Stripe's signature is taken, as Stripe advises; a retry is signed anew. */
@@ -1871,7 +1872,7 @@ function assertJobRelations(): void {
   );
 
   // Callbacks of Stripe
-  atMost({ MAX_STRIPE_EVENT_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
+  below({ MAX_STRIPE_EVENT_BYTES }, { MAX_DISCARDED_BODY_BYTES });
   below({ '2 × STRIPE_LOOK_UP_TIMEOUT_MS': 2 * STRIPE_LOOK_UP_TIMEOUT_MS }, { REQUEST_DEADLINE_MS });
   below(
     { LATE_CHARGE_SECONDS },

@@ -70,7 +70,7 @@ export function createStripeCallbacks(parts: {
       case 'refunded':
         return refunded(news);
       case 'dispute':
-        return ofPayment(news.paymentIntentId, (order) => dispute(order, news));
+        return ofPayment(news.paymentIntentId, (order) => dispute(order, news, createdAt));
     }
   }
 
@@ -129,8 +129,8 @@ export function createStripeCallbacks(parts: {
     return toOutcome(relayed(await store.settleStripeRefunds(orderId)) || isNew);
   }
 
-  async function dispute({ orderId }: PaidOrder, news: News<'dispute'>): Promise<CallbackOutcome> {
-    const isNew = relayed(await store.noteDispute(orderId, news));
+  async function dispute({ orderId }: PaidOrder, news: News<'dispute'>, toldAt: Date): Promise<CallbackOutcome> {
+    const isNew = relayed(await store.noteDispute(orderId, news, toldAt));
     if (isNew && news.status === 'open') {
       logger.warn({ orderId, code: news.reason }, 'a payment was disputed: the payout of its order is held');
     }

@@ -169,22 +169,30 @@ export type StripeDispute = {
 
 /**
  * Notes a dispute. While it is open, and when it is lost, the payout of its order is held, if it is not paid
- * out; one that is won lets it go, by triggers. Null for an unknown order, and where it was noted before.
+ * out; one that is won lets it go, by triggers. What Stripe said last holds, also after a closing, as a bank may
+ * decide anew and a loss may be appealed; of two events of one second the one that closes. Null for an unknown order,
+ * and where nothing changes.
+ *
+ * @param toldAt when Stripe made the event, in whole seconds
  */
 export function noteDispute(
   db: Db,
   orderId: string,
   { disputeId, amountCents, reason, status }: StripeDispute,
+  toldAt: Date,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
+  const lastTold = sql`coalesce(d.told_at, date_trunc('second', coalesce(d.closed_at, d.noted_at)))`;
   const before = sql`
     ${lockOrders(sql, [orderId])}, noted as (
-      insert into disputes as d (dispute_id, order_id, amount_cents, reason, status, closed_at)
+      insert into disputes as d (dispute_id, order_id, amount_cents, reason, status, closed_at, told_at)
       select ${disputeId}::text, id, ${amountCents}::int, ${reason}::text, ${status}::text,
-        case when ${status}::text <> 'open' then now() end
+        case when ${status}::text <> 'open' then now() end, ${toldAt}::timestamptz
       from locked
-      on conflict (dispute_id) do update set status = excluded.status, closed_at = now()
-      where d.status = 'open' and excluded.status <> 'open'
+      on conflict (dispute_id) do update
+      set status = excluded.status, closed_at = excluded.closed_at, told_at = excluded.told_at
+      where d.status <> excluded.status and (excluded.told_at > ${lastTold}
+        or (excluded.told_at = ${lastTold} and excluded.status <> 'open'))
       returning order_id
     )`;
   const update = sql`

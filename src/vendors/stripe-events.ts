@@ -2,6 +2,7 @@
 export const STRIPE_EVENT_TYPES = [
   'charge.dispute.closed',
   'charge.dispute.created',
+  'charge.dispute.updated',
   'charge.refunded',
   'checkout.session.completed',
   'payment_intent.payment_failed',
@@ -95,6 +96,7 @@ function readNews(type: StripeEventType, object: Fields): StripeNews | null {
       return refund && paymentIntentId ? { kind: 'refund', paymentIntentId, refund } : null;
     }
     case 'charge.dispute.created':
+    case 'charge.dispute.updated':
     case 'charge.dispute.closed':
       return readDispute(object);
   }

@@ -315,6 +315,44 @@ test('an order that is delivered while it is disputed has its payout held, and o
   expect(await storeOf(sql).readStats()).toMatchObject({ disputes: { open: expect.any(Number) } });
 });
 
+test('a dispute that changes after it was closed holds the payout or lets it go, and old news change nothing', async () => {
+  const stripe = await openStripe();
+  const order = await stripe.charged();
+  await deliveredPaid(order);
+  stripe.dispute(order.payment);
+  const opened = (await stripe.taken()).find(({ news }) => news?.kind === 'dispute');
+  if (opened?.news?.kind !== 'dispute') throw new Error('no dispute');
+  const { news } = opened;
+  const told = (status: 'open' | 'won' | 'lost', second: number) =>
+    stripe.take({
+      ...opened,
+      type: 'charge.dispute.updated',
+      createdAt: new Date(opened.createdAt.getTime() + second * 1_000),
+      news: { ...news, status },
+    });
+  const held = { status: 'held', reasons: ['disputed'] };
+  for (const [status, second, outcome, payout] of [
+    ['open', 0, 'done', held],
+    ['lost', 10, 'done', held],
+    // An appeal, which is won.
+    ['open', 20, 'done', held],
+    ['won', 30, 'done', { status: 'owed', reasons: [] }],
+    ['lost', 29, 'unchanged', { status: 'owed', reasons: [] }],
+    ['open', 30, 'unchanged', { status: 'owed', reasons: [] }],
+    ['lost', 40, 'done', held],
+  ] as const) {
+    expect(await told(status, second), `${status} at ${second} s`).toBe(outcome);
+    expect(await order.payout()).toEqual(payout);
+  }
+  expect((await order.events()).filter((type) => /^dispute/.test(type))).toEqual([
+    'disputed',
+    'dispute_closed',
+    'disputed',
+    'dispute_closed',
+    'dispute_closed',
+  ]);
+});
+
 test('what the operator decided stays: a release during a dispute, and doubts that are not theirs', async () => {
   const { sql } = database;
   const stripe = await openStripe();

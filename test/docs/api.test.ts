@@ -22,7 +22,7 @@ import { cardAnswer } from '../../src/sandbox/stripe-objects.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { mayPassLater } from '../../src/vendors/stripe-declines.ts';
 import { ApiCheck, apiDocuments } from '../harness/api-document.ts';
-import { all, source, sources, storeEvents, union } from './code-facts.ts';
+import { all, recipients, source, sources, storeEvents, union } from './code-facts.ts';
 import { blocks, codes, page, rows, section } from './markdown.ts';
 
 /** What `docs/integrate.md` says is what the code and `/openapi.json` say: no value less, and none more. */
@@ -152,7 +152,7 @@ test.each([
 });
 
 test('the magic phones and cards do what the page says', () => {
-  const standIn = source('src/sandbox/twilio-stand-in.ts');
+  const standIn = recipients();
   const unreached = /SCENARIO_PHONES\.undelivered\]: (\d+)/.exec(standIn)?.[1];
   const phones = [
     ...[...standIn.matchAll(/'(\+1500555\d+)': \[(\d+)/g)].map(([, ...pair]) => pair),

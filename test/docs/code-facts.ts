@@ -17,6 +17,11 @@ export function source(path: string): string {
 }
 
 /** The text of every TypeScript file below a folder. */
+/** The stand-in of Twilio without its senders, which only an operator names. */
+export function recipients(): string {
+  return source('src/sandbox/twilio-stand-in.ts').replace(/const REFUSED_SENDERS[^}]+}/, '');
+}
+
 export function sources(folder: string): string {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))

@@ -26,7 +26,18 @@ import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { signWebhook } from '../../src/vendors/webhook-signature.ts';
 import { ROWS } from '../faults/rows/index.ts';
-import { all, commands, metrics, routes, settings, source, sources, storeEvents, union } from './code-facts.ts';
+import {
+  all,
+  commands,
+  metrics,
+  recipients,
+  routes,
+  settings,
+  source,
+  sources,
+  storeEvents,
+  union,
+} from './code-facts.ts';
 import { blocks, codes, PAGES, page, rows, section } from './markdown.ts';
 
 const integrate = page('docs/integrate.md');
@@ -248,7 +259,7 @@ test.each([
   ['optional texts', operate, '### Stores', OPTIONAL_TEXTS],
   ['failures of texts', integrate, '### Text statuses', union('src/jobs/texting.ts', 'TextFailure')],
   ['events of an order', integrate, '### Read one order', all(sources('src/store'), /\{ type: '(\w+)'/g)],
-  ['phones that fail', integrate, '### Phones', all(source('src/sandbox/twilio-stand-in.ts'), /'(\+1500555\d+)'/g)],
+  ['phones that fail', integrate, '### Phones', all(recipients(), /'(\+1500555\d+)'/g)],
   ['queues', operate, '## Health, metrics and alerts', QUEUES],
   ['statuses of a delivery', operate, '### Webhooks and figures', DELIVERY_STATUSES],
   ['statuses of a payout', operate, '### Payouts', PAYOUT_STATUSES],

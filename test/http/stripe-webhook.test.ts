@@ -74,6 +74,14 @@ test('an unsigned, forged, changed or stale call is 401, is counted, and reaches
   expect(counted).toEqual(statuses.map(() => 'stripe other unsigned'));
 });
 
+test('a dispute is taken with all the evidence that Stripe keeps, each character escaped', async () => {
+  const { take, signed } = await world();
+  const evidence = '\\u00e9'.repeat(150_000);
+  const payload = `${PAYLOAD.slice(0, -1)},"evidence":"${evidence}"}`;
+  expect((await signed(payload)).status).toBe(200);
+  expect(take).toHaveBeenCalledTimes(1);
+});
+
 test('a body over the bound or of another type is refused, whoever signed it', async () => {
   const { take, call, signed } = await world();
   expect((await signed(JSON.stringify({ pad: 'x'.repeat(MAX_STRIPE_EVENT_BYTES) }))).status).toBe(413);

@@ -18,6 +18,7 @@ const KEPT = [
   'planner_leases',
   'push_keys',
   'push_subscriptions',
+  'refused_credentials',
   'retailer_applications',
   'retailers',
   'schema_migrations',
@@ -71,7 +72,7 @@ async function wholeOrder(): Promise<string> {
   await storeOf(sql).numberEvents(true, 2);
   await storeOf(sql).noteStripeRefund(orderId, { refundId: `re_${orderId}`, amountCents: 1, status: 'pending' });
   const dispute = { amountCents: 1, reason: 'fraudulent', status: 'open' } as const;
-  await storeOf(sql).noteDispute(orderId, { disputeId: `du_${orderId}`, ...dispute });
+  await storeOf(sql).noteDispute(orderId, { disputeId: `du_${orderId}`, ...dispute }, new Date());
   await storeOf(sql).recordLostReplies([{ fingerprint: 'fingerprint', orderId }]);
   await sql`insert into driver_waits (driver_id, lat, lng, epoch) values (${driverId}, 1, 2, 1)`;
   return orderId;

@@ -2,17 +2,15 @@ import { MAX_QUOTED_NAME_LENGTH } from '../limits.ts';
 
 /**
  * What ends a line, steers a terminal or turns the direction of what follows: the C0 and C1 controls but the tab
- * and U+000A, line separators, the explicit overrides and isolates of direction; and halves of surrogate pairs.
- * As the inside of a character class, in the form that the regular expressions of other languages read, too.
+ * and U+000A, line separators, and the explicit overrides and isolates of direction. As the inside of a character
+ * class, in the form that the regular expressions of other languages read, too: no `\p`, nothing beyond U+FFFF.
  */
-const UNFIT = '\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff';
+const UNFIT = '\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069';
 
-/** Spaces, and characters that nobody sees where they stand alone: Default_Ignorable_Code_Point, U+2800 and U+FFFC. */
+/** Spaces, and characters that nobody sees where they stand alone, up to U+FFFF. */
 const BLANK =
   '\\t \\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u202f\\u205f-\\u2065' +
-  '\\u206a-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufff8\\ufffc' +
-  // The numbers of these have five digits, which no two languages write alike.
-  '\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}';
+  '\\u206a-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufff8\\ufffc';
 
 /** One line that shows something. Emoji, joiners and the marks of right-to-left text stay legal in it. */
 export const ONE_LINE = `^[${BLANK}]*[^\\n${BLANK}${UNFIT}][^\\n${UNFIT}]*$`;

@@ -56,7 +56,7 @@ export const CURSOR = '^[\\w-]+$';
 
 /** The validator of every text has STORABLE_TEXT beside what stands here (`storable.ts`). */
 function text(maxLength: number) {
-  return { type: 'string', minLength: 1, maxLength, pattern: STORABLE_TEXT } as const;
+  return { type: 'string', minLength: 1, maxLength } as const;
 }
 
 /** Text that is shown on one line, such as a name, which must not forge another one. */

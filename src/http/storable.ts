@@ -25,7 +25,7 @@ export function storable(schema: Schema): Schema {
   const inner = Object.entries(schema).map(([keyword, value]) => [keyword, innerOf(keyword, value)]);
   const checked: Schema = Object.fromEntries(inner);
   if (schema.type !== 'string' || Array.isArray(schema.enum)) return checked;
-  return schema.pattern === STORABLE_TEXT ? checked : { ...checked, allOf: [CHECK] };
+  return { ...checked, allOf: [CHECK] };
 }
 
 function innerOf(keyword: string, value: unknown): unknown {

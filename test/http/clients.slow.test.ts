@@ -22,6 +22,8 @@ async function run(program: string, ...args: readonly string[]): Promise<string>
   });
   return stdout;
 }
+/** Fields with a default are required of replies only, which the generator cannot tell from requests. */
+const NO_DEFAULTS = '--default-non-nullable=false';
 const tool = (path: string, ...args: readonly string[]) =>
   run(process.execPath, join(folder, 'node_modules', path), ...args);
 
@@ -43,7 +45,7 @@ test(
   'a generated client compiles with the order of the documentation, and refuses a misspelt one',
   async () => {
     await tool('@hey-api/openapi-ts/bin/run.js', '-i', 'openapi.json', '-o', 'sameday', '-c', '@hey-api/client-fetch');
-    await tool('openapi-typescript/bin/cli.js', 'openapi.json', '-o', 'types.d.ts');
+    await tool('openapi-typescript/bin/cli.js', 'openapi.json', '-o', 'types.d.ts', NO_DEFAULTS);
     const page = readFileSync(join(ROOT, 'docs/integrate.md'), 'utf8');
     const order = /```ts\n(\/\/ first-order\.ts\n[\s\S]*?)```/.exec(page)?.[1] ?? '';
     expect(order).toContain('createOrder(');

@@ -13,6 +13,7 @@ import { trackerRoutes } from '../driver-app/tracker-routes.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import type { EventCursors } from '../http/event-cursors.ts';
 import type { EventWaits } from '../http/event-waits.ts';
+import { withoutQuery } from '../http/input.ts';
 import { driversDocument, storesDocument } from '../http/openapi/document.ts';
 import { served } from '../http/openapi/served.ts';
 import { createReaders } from '../http/readers.ts';
@@ -122,7 +123,9 @@ export function apiRoutes(parts: {
     ordersCharge({ stores, dispatch }),
     ordersPhoto({ stores, reads, photos }),
     accountRoute({ stores, reads, store, settings: accountSettings(config) }),
-    ...(sandbox ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos }) })] : []),
+    ...(sandbox
+      ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos, clock: parts.clock }) })]
+      : []),
     eventsRoute({ stores: readers, reads, store, waits: parts.eventWaits, cursors: parts.eventCursors }),
     ...webhookRoutes({ stores: readers, reads, store, sandbox }),
     ...webhookDeliveryRoutes({ stores: readers, reads, store }),
@@ -154,7 +157,7 @@ export function apiRoutes(parts: {
     }),
   ];
   const documents = { stores: served(storesDocument(routes)), drivers: served(driversDocument(routes)) };
-  return [...routes, ...docsRoutes({ documents, assets, sandbox })];
+  return [...routes.map(withoutQuery), ...docsRoutes({ documents, assets, sandbox })];
 }
 
 function accountSettings({ sandbox, unpaidOrdersAllowed, storeRate, readRate }: Config): AccountSettings {

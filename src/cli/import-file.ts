@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
+import { PLAUSIBLE_EMAIL } from '../domain/text.ts';
 import { isPoint, type Point } from '../geo/point.ts';
-import { PLAUSIBLE_EMAIL } from '../http/schemas.ts';
 import { MAX_EMAIL_LENGTH, MAX_IMPORT_BYTES, MAX_IMPORT_LINES, MAX_STORE_EXTERNAL_ID_LENGTH } from '../limits.ts';
 import { CommandError } from './context.ts';
 import { text } from './parts.ts';

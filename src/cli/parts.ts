@@ -40,7 +40,9 @@ export function text(option: string, value: string): string {
     throw new CommandError(`${option} takes 1 to ${MAX_NAME_LENGTH * 2} characters.`);
   }
   if (!staysOnOneLine(trimmed)) {
-    throw new CommandError(`${option} takes one line, without control characters and overrides of direction.`);
+    throw new CommandError(
+      `${option} takes one line that shows something, without control characters and overrides of direction.`,
+    );
   }
   return trimmed;
 }

@@ -8,6 +8,7 @@ import { roundedToKilometer } from '../domain/shown-position.ts';
 import type { Tier } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import type { WaitReason } from '../matcher/wait-reason.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { LoadedTiers } from './loaded-tiers.ts';
@@ -28,8 +29,8 @@ export type Quote =
       /** By great circle, whole meters; null where the dropoff's place is not known. */
       readonly distanceMeters: number | null;
       readonly isDriverAvailable: boolean;
-      /** Why the store's orders get no driver, whoever is free. */
-      readonly hold: HoldReason | null;
+      /** Why it would wait for a driver; null where it would get one, or waits for its time. */
+      readonly waitingBecause: HoldReason | WaitReason | null;
       /** When the nearest available driver would have the parcel; null without one. */
       readonly pickup: Arrival | null;
       /** When they would be at the door; null without one, and where the dropoff's place is not known. */
@@ -53,7 +54,7 @@ export type QuoteOrder = (
 export function createQuoteOrder(deps: {
   readonly tiers: Pick<LoadedTiers, 'get'>;
   readonly places: Places;
-  readonly matcher: Pick<Matcher, 'nearest' | 'driver' | 'holdOf'>;
+  readonly matcher: Pick<Matcher, 'nearest' | 'driver' | 'holdOf' | 'whyNobody'>;
   readonly clock: Clock;
 }): QuoteOrder {
   const { places, matcher, clock } = deps;
@@ -73,13 +74,14 @@ export function createQuoteOrder(deps: {
     const dueMs = dispatchFrom(times, trip, nowMs);
     const deliverBy = promiseOf(times, tier, nowMs);
     const driver = hold === null && dueMs === null ? nearestDriver(tier, pickup.point, size, nowMs) : null;
+    const isWanted = driver === null && dueMs === null;
     const door = dropoff && { ...dropoff.point, accuracyMeters: dropoff.accuracyMeters };
     return {
       kind: 'serviceable',
       tier,
       distanceMeters: dropoff && Math.round(distanceMeters(pickup.point, dropoff.point)),
       isDriverAvailable: driver !== null,
-      hold,
+      waitingBecause: hold ?? (isWanted ? matcher.whyNobody({ tierId: tier.id, size }) : null),
       pickup: driver && pickupIn(driver, pickup.point),
       delivery: driver && door && handoverIn(driver, pickup.point, door),
       deliverBy,

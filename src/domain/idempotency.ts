@@ -8,11 +8,15 @@ export type Idempotency = { readonly key: string; readonly fingerprint: string }
 /** What identifies a request for an order: the caller's key, or else the fingerprint. */
 export type Identity = { readonly key: string | null; readonly fingerprint: string };
 
+/** As the source of a regular expression. */
+export const PRINTABLE_ASCII = '^[ -~]+$';
+const isPrintableAscii = new RegExp(PRINTABLE_ASCII);
+
 /**
  * Whether `text` can be an `Idempotency-Key`: printable ASCII, which every proxy and log passes on unchanged.
  */
 export function isIdempotencyKey(text: string): boolean {
-  return text.length <= MAX_IDEMPOTENCY_KEY_LENGTH && /^[\x20-\x7e]+$/.test(text);
+  return text.length <= MAX_IDEMPOTENCY_KEY_LENGTH && isPrintableAscii.test(text);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/driver-actions.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Authenticator } from '../http/credentials.ts';
-import { orderIdOf, parsed, unknownNames } from '../http/input.ts';
+import { orderIdOf, parsed, wrongNames } from '../http/input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
 import { schemas } from '../http/schemas.ts';
 import { valid } from '../http/validate.ts';
@@ -146,7 +146,7 @@ export function driverActionRoutes(parts: {
 
 /** The body is the photo, so the stamp stands in the query. */
 function deliveryOf(head: RequestHead, driverId: string): DriverAction {
-  const unknown = unknownNames(head.query, schemas.driverAction.properties);
+  const unknown = wrongNames(head.query, schemas.driverAction.properties);
   if (unknown.length > 0) valid({ fields: unknown });
   const { stamp } = valid(validateAction(validators.driverAction, Object.fromEntries(head.query)));
   return { driverId, orderId: orderIdOf(head), stamp };

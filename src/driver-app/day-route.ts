@@ -1,5 +1,5 @@
 import type { Authenticator } from '../http/credentials.ts';
-import { unknownNames } from '../http/input.ts';
+import { wrongNames } from '../http/input.ts';
 import { INTEGER, object, success } from '../http/openapi/schema.ts';
 import { asAvailable } from '../http/outcomes.ts';
 import { schemas } from '../http/schemas.ts';
@@ -54,7 +54,7 @@ export function driverDayRoute(parts: {
 
 /** The minutes by which the driver's clock is ahead of UTC; 0 where they do not say. */
 function utcOffsetOf(query: URLSearchParams): Validated<number> {
-  const unknown = unknownNames(query, schemas.driverDay.properties);
+  const unknown = wrongNames(query, schemas.driverDay.properties);
   if (unknown.length > 0) return { fields: unknown };
   const checked = validate(validators.driverDay, Object.fromEntries(query));
   if ('fields' in checked) return checked;

@@ -1,6 +1,6 @@
 import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
-import { ONE_LINE, quotedName, SOME_LINES } from '../domain/text.ts';
+import { ONE_LINE, PLAUSIBLE_EMAIL, quotedName, SOME_LINES } from '../domain/text.ts';
 import { MAX_EVENT_WAIT_SECONDS, MAX_FIELD_ERRORS, MAX_METADATA_KEY_LENGTH } from '../limits.ts';
 import {
   ACTION_ID,
@@ -10,7 +10,6 @@ import {
   EVENT_WAIT,
   METADATA_KEY,
   PAGE_SIZE,
-  PLAUSIBLE_EMAIL,
   PUSH_KEY,
   PUSH_SECRET,
   STORABLE_TEXT,
@@ -18,6 +17,9 @@ import {
   ZIP,
 } from './schemas.ts';
 import type { SchemaError } from './validators.js';
+
+/** Of a field or a parameter: a misspelt one would otherwise count as absent. */
+export const NOT_KNOWN = 'is not known here';
 
 /** One sentence for each field that a validator found wrong, in the order of the schema. */
 export function describeErrors(errors: readonly SchemaError[]): FieldError[] {
@@ -33,7 +35,7 @@ export function describeErrors(errors: readonly SchemaError[]): FieldError[] {
 /** `/customer` with a missing `phone` is `customer.phone`, and `/items/3/quantity` is `items[3].quantity`. */
 function fieldOf({ instancePath, params, propertyName }: SchemaError): string {
   const path = instancePath.split('/').slice(1).map(fromPointer);
-  const last = params.missingProperty ?? propertyName ?? params.propertyName;
+  const last = params.missingProperty ?? params.additionalProperty ?? propertyName ?? params.propertyName;
   return pathOf(last === undefined ? path : [...path, String(last)]);
 }
 
@@ -51,7 +53,7 @@ export function pathOf(names: readonly string[]): string {
 
 const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [STORABLE_TEXT]: 'must not contain U+0000 or half of a surrogate pair',
-  [ONE_LINE]: 'must be one line, without control characters and overrides of direction',
+  [ONE_LINE]: 'must be one line that shows something, without control characters and overrides of direction',
   [SOME_LINES]: 'must have no control characters but ends of lines, and no overrides of direction',
   [METADATA_KEY]: `must have a name of 1 to ${MAX_METADATA_KEY_LENGTH} letters, digits and _ . -`,
   [E164_PHONE]: 'must be in E.164 form, like +14155550123',
@@ -72,6 +74,8 @@ function describe({ keyword, params }: SchemaError): string {
   switch (keyword) {
     case 'required':
       return 'is required';
+    case 'additionalProperties':
+      return NOT_KNOWN;
     case 'type':
       return TYPE_MESSAGES[String(params.type)] ?? `must be of type ${String(params.type)}`;
     case 'minLength':

@@ -1,7 +1,8 @@
 import { type FieldError, ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
 import { MAX_FIELD_ERRORS } from '../limits.ts';
-import type { RequestHead } from '../transport/route.ts';
+import type { RequestHead, Route } from '../transport/route.ts';
+import { NOT_KNOWN } from './field-errors.ts';
 import { type JsonObject, parseJsonObject } from './json.ts';
 
 /**
@@ -28,12 +29,30 @@ export function orderIdOf(head: RequestHead): string {
   return id;
 }
 
+/** Errors for a query's parameters that the schema does not name, and for those that are there twice. */
+export function wrongNames(query: URLSearchParams, properties: object): FieldError[] {
+  const errors = [...new Set(query.keys())].flatMap((field) => {
+    if (!Object.hasOwn(properties, field)) return [{ field, message: NOT_KNOWN }];
+    return query.getAll(field).length > 1 ? [{ field, message: 'must be there once' }] : [];
+  });
+  return errors.slice(0, MAX_FIELD_ERRORS);
+}
+
 /**
- * Errors for a query's parameters that the schema does not name, since a misspelt one would count as absent.
+ * The route, refusing every parameter of its query where stores call it and it takes none. Pages, drivers' apps
+ * and vendors may send what they like.
  */
-export function unknownNames(query: URLSearchParams, properties: object): FieldError[] {
-  const names = [...new Set(query.keys())].filter((name) => !Object.hasOwn(properties, name));
-  return names.slice(0, MAX_FIELD_ERRORS).map((field) => ({ field, message: 'is not known here' }));
+export function withoutQuery(route: Route): Route {
+  const { secret, query } = route.operation ?? {};
+  if ((secret !== 'api_key' && secret !== 'read_key') || query) return route;
+  return {
+    ...route,
+    handle(request) {
+      const fields = wrongNames(request.head.query, {});
+      if (fields.length > 0) throw new ServiceError('invalid_request', 'This address has no parameters.', { fields });
+      return route.handle(request);
+    },
+  };
 }
 
 export const NO_SUCH_TIME = 'must be a time of the calendar, from 1970 to 9999';

@@ -3,7 +3,7 @@ import { SIZES } from '../domain/driver.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { SCENARIO_CARDS, SCENARIO_DRIVERS, SCENARIO_PHONES } from '../domain/scenario.ts';
 import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
-import { ONE_LINE, SOME_LINES } from '../domain/text.ts';
+import { ONE_LINE, PLAUSIBLE_EMAIL, SOME_LINES } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
 import {
@@ -32,12 +32,6 @@ import {
 export const STORABLE_TEXT = '^[^\\u0000\\ud800-\\udfff]*$';
 export const E164_PHONE = '^\\+[1-9]\\d{6,14}$';
 export const ZIP = '^\\d{5}(?:-\\d{4})?$';
-/**
- * One @, no spaces, and a domain of at least two labels, letters of any script. Quoted local parts and
- * address literals are left out, because no customer has one.
- */
-export const PLAUSIBLE_EMAIL =
-  '^[^\\s@\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]{1,64}@(?:[\\p{L}\\p{N}](?:[\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}])?\\.)+[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}-]*[\\p{L}\\p{M}\\p{N}]$';
 /** RFC 3339, as `Date.prototype.toISOString` and every phone's platform writes it. */
 export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$';
 /** A key of an order's `metadata`. */
@@ -62,19 +56,17 @@ export const CURSOR = '^[\\w-]+$';
 
 /** The validator of every text has STORABLE_TEXT beside what stands here (`storable.ts`). */
 function text(maxLength: number) {
-  return { type: 'string', minLength: 1, maxLength, pattern: STORABLE_TEXT } as const;
+  return { type: 'string', minLength: 1, maxLength } as const;
 }
 
 /** Text that is shown on one line, such as a name, which must not forge another one. */
 function line(maxLength: number) {
-  const patterns = [STORABLE_TEXT, ONE_LINE].map((pattern) => ({ type: 'string', pattern }));
-  return { type: 'string', minLength: 1, maxLength, allOf: patterns } as const;
+  return { type: 'string', minLength: 1, maxLength, pattern: ONE_LINE } as const;
 }
 
 /** Text of several lines, such as instructions. */
 function lines(maxLength: number) {
-  const patterns = [STORABLE_TEXT, SOME_LINES].map((pattern) => ({ type: 'string', pattern }));
-  return { type: 'string', maxLength, allOf: patterns } as const;
+  return { type: 'string', maxLength, pattern: SOME_LINES } as const;
 }
 
 /** The fields of an order that the contract does not have; all are optional. */
@@ -180,6 +172,7 @@ export const schemas = {
   /** `PUT /track/{token}/dropoff`. */
   changeDropoff: {
     type: 'object',
+    additionalProperties: false,
     required: ['dropoff_instructions', 'leave_at_door'],
     properties: {
       dropoff_instructions: lines(MAX_INSTRUCTIONS_LENGTH),
@@ -190,6 +183,7 @@ export const schemas = {
   /** `POST /orders/batch`; each order is validated by itself. */
   placeBatch: {
     type: 'object',
+    additionalProperties: false,
     required: ['orders'],
     properties: { orders: { type: 'array', minItems: 1, maxItems: MAX_ORDERS_PER_BATCH } },
   },
@@ -272,6 +266,7 @@ export const schemas = {
   /** `POST /orders/{id}/cancel`. */
   cancelOrder: {
     type: 'object',
+    additionalProperties: false,
     required: ['reason'],
     properties: { reason: { type: 'string', enum: CANCEL_REASONS } },
   },
@@ -279,12 +274,14 @@ export const schemas = {
   /** `POST /sandbox/orders/{id}/advance`. */
   advance: {
     type: 'object',
+    additionalProperties: false,
     properties: { to: { type: 'string', enum: ORDER_STATUSES } },
   },
 
   /** `POST /webhooks`. */
   addWebhook: {
     type: 'object',
+    additionalProperties: false,
     required: ['url'],
     properties: { url: text(MAX_WEBHOOK_URL_LENGTH), event_types: eventTypes },
   },
@@ -292,6 +289,7 @@ export const schemas = {
   /** `PATCH /webhooks/{id}`. */
   changeWebhook: {
     type: 'object',
+    additionalProperties: false,
     properties: { url: text(MAX_WEBHOOK_URL_LENGTH), event_types: eventTypes, enabled: { type: 'boolean' } },
   },
 

@@ -7,7 +7,7 @@ type Schema = { readonly [keyword: string]: unknown };
 const OF_ONE: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
 /** Keywords beside those that say nothing of a text; any other one could hold a schema that goes unseen. */
 const PLAIN: ReadonlySet<string> = new Set([
-  ...['title', 'type', 'required', 'default', 'enum', 'pattern', 'allOf', 'uniqueItems', 'minimum', 'maximum'],
+  ...['title', 'type', 'required', 'default', 'enum', 'pattern', 'uniqueItems', 'minimum', 'maximum'],
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'maxProperties'],
 ]);
 const KNOWN: ReadonlySet<string> = new Set([...OF_ONE, ...PLAIN, 'properties', 'propertyNames']);
@@ -25,9 +25,7 @@ export function storable(schema: Schema): Schema {
   const inner = Object.entries(schema).map(([keyword, value]) => [keyword, innerOf(keyword, value)]);
   const checked: Schema = Object.fromEntries(inner);
   if (schema.type !== 'string' || Array.isArray(schema.enum)) return checked;
-  const all: readonly unknown[] = Array.isArray(schema.allOf) ? schema.allOf : [];
-  const isChecked = [schema, ...all].some((part) => isSchema(part) && part.pattern === STORABLE_TEXT);
-  return isChecked ? checked : { ...checked, allOf: [CHECK, ...all] };
+  return { ...checked, allOf: [CHECK] };
 }
 
 function innerOf(keyword: string, value: unknown): unknown {

@@ -1,4 +1,4 @@
-import { DEFAULT_VEHICLE, type FleetDriver, VEHICLES, type Vehicle } from '../domain/driver.ts';
+import { DEFAULT_VEHICLE, type FleetDriver, type Size, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
@@ -113,12 +113,13 @@ export class DriverSlots {
   write(slot: number, driver: FleetDriver): boolean {
     const { position } = driver;
     this.count(slot, -1);
-    this.setOf[slot] = this.tierSets.numberOf(driver.tierIds);
+    const vehicle = driver.vehicle ?? DEFAULT_VEHICLE;
+    this.setOf[slot] = this.tierSets.numberOf(driver.tierIds, vehicle);
     this.duty[slot] = driver.onDuty ? 1 : 0;
     this.freeSince[slot] = driver.freeSinceMs;
     this.capacity[slot] = driver.capacity ?? 1;
     this.setUntil(slot, driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY);
-    this.vehicle[slot] = VEHICLES.indexOf(driver.vehicle ?? DEFAULT_VEHICLE);
+    this.vehicle[slot] = VEHICLES.indexOf(vehicle);
     this.setAsideUntil.delete(slot);
     this.setCarried(slot, driver.carried);
     this.count(slot, 1);
@@ -258,11 +259,11 @@ export class DriverSlots {
     return this.holders.get(orderId);
   }
 
-  /** Counts of all drivers; with a tier, the last two are of those who serve it. */
-  counts(tierId?: TierId): DriverCounts {
+  /** Counts of all drivers; with a tier and a size, the last two are of those who serve the one and carry the other. */
+  counts(tierId?: TierId, size?: Size): DriverCounts {
     const { tierSets } = this;
-    const [onDuty, free] = [tierSets.sum(tierSets.onDuty, tierId), tierSets.sum(tierSets.free, tierId)];
-    return { all: this.slots.size, onDuty, free };
+    const sum = (counts: readonly number[]) => tierSets.sum(counts, tierId, size);
+    return { all: this.slots.size, onDuty: sum(tierSets.onDuty), free: sum(tierSets.free) };
   }
 
   /** The order of drivers at the same distance: first who has been free longer, then the smaller id. */

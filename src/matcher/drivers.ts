@@ -1,4 +1,4 @@
-import type { FleetDriver, Vehicle } from '../domain/driver.ts';
+import { carries, type FleetDriver, type Size, type Vehicle } from '../domain/driver.ts';
 import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
@@ -204,8 +204,8 @@ export class Drivers {
     return this.all.slots.keys();
   }
 
-  counts(tierId?: TierId): DriverCounts {
-    return this.all.counts(tierId);
+  counts(tierId?: TierId, size?: Size): DriverCounts {
+    return this.all.counts(tierId, size);
   }
 
   /** The orders that a driver holds; none for an unknown driver. */
@@ -220,9 +220,11 @@ export class Drivers {
     return slot === undefined ? undefined : this.all.ids[slot];
   }
 
-  serves(id: string, tierId: TierId): boolean {
+  /** Whether a driver serves the tier, in a vehicle for the size. */
+  serves(id: string, tierId: TierId, size: Size): boolean {
     const slot = this.slotOf(id);
-    return slot !== undefined && (this.all.tierBits(slot) & this.tiers.bit(tierId)) !== 0;
+    if (slot === undefined || !carries(this.all.vehicleOf(slot), size)) return false;
+    return (this.all.tierBits(slot) & this.tiers.bit(tierId)) !== 0;
   }
 
   /** Whether a driver is on duty, carries nothing and is not set aside. */
@@ -266,12 +268,6 @@ export class Drivers {
     const { members } = this.all.index;
     if (slot === undefined || members.stamp(slot) === UNPLACED) return undefined;
     return { lat: members.lat(slot), lng: members.lng(slot) };
-  }
-
-  /** What the driver drives; undefined for an unknown driver. */
-  vehicleOf(id: string): Vehicle | undefined {
-    const slot = this.slotOf(id);
-    return slot === undefined ? undefined : this.all.vehicleOf(slot);
   }
 
   /** The drivers on duty who were heard from lately. */

@@ -17,7 +17,7 @@ import { PlannedOrders } from './planned.ts';
 import { type PoolOrder, Pools } from './pools.ts';
 import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
-import { type WaitReason, waitReason } from './wait-reason.ts';
+import { type SeekingOrder, type WaitReason, waitReason } from './wait-reason.ts';
 import { countsFrom, type WaitingOrder, WaitingOrders } from './waiting.ts';
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder, WaitReason };
@@ -412,6 +412,11 @@ export class Matcher {
     if (later) return this.waiting.holdOf(later) ?? 'not_yet';
     const order = this.waiting.get(orderId);
     return order && (this.waiting.holdOf(order) ?? waitReason(this.drivers, order));
+  }
+
+  /** Why an order that nobody can take now would wait. */
+  whyNobody(order: SeekingOrder): WaitReason {
+    return waitReason(this.drivers, order);
   }
 
   // --- Held stores -----------------------------------------------------------------------------------------

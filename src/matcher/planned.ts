@@ -178,10 +178,8 @@ export class PlannedOrders {
   mayCarry(driverId: string, stops: readonly Point[], order: WaitingOrder, nowMs: number): boolean {
     const { drivers, tiers } = this.#sources;
     const tier: Tier | undefined = tiers.get(order.tierId);
-    if (!tier || !drivers.serves(driverId, order.tierId)) return false;
+    if (!tier || !drivers.serves(driverId, order.tierId, order.size ?? DEFAULT_SIZE)) return false;
     if (order.excludedDriverIds?.has(driverId)) return false;
-    const vehicle = drivers.vehicleOf(driverId);
-    if (!vehicle || !carries(vehicle, order.size ?? DEFAULT_SIZE)) return false;
     const radius = radiusAfter(tier, nowMs - order.sinceMs);
     const isNear = (place: Point) => distanceMeters(place, order.point) <= radius;
     if (stops.length > 0) return stops.some(isNear);

@@ -38,6 +38,11 @@ function replyTo(orderId: string, to: string | null, outcome: AdvanceOutcome): R
       return json(200, { success: true, order: { id: orderId, status: outcome.status } });
     case 'not_found':
       throw new ServiceError('not_found', 'There is no such order.');
+    case 'too_early': {
+      const from = outcome.deliverAfter.toISOString();
+      const message = `The window of the order begins at ${from}. To hand it over before, send {"to": "delivered"}.`;
+      throw new ServiceError('illegal_transition', message);
+    }
     case 'illegal': {
       const why = to === null ? 'has no next step, or no driver is free' : `did not become ${to}`;
       throw new ServiceError('illegal_transition', `The order is ${outcome.status} and ${why}.`);

@@ -2,6 +2,7 @@ import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/dri
 import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { SilentRelease } from '../dispatch/silent-release.ts';
 import type { OrderStatus } from '../domain/order.ts';
+import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
 import { drawPhoto } from './simulated-world.ts';
 
@@ -15,11 +16,26 @@ export const ADVANCES = {
 
 type Step = (typeof ADVANCES)[keyof typeof ADVANCES][number];
 
+/**
+ * What an order is that has taken a step, as its driver may have moved it on since. Whether one was taken from
+ * its driver does not show in its status: it may have the next one.
+ */
+const TAKEN: Readonly<Record<Exclude<Step, 'pending_dispatch'>, readonly OrderStatus[]>> = {
+  driver_assigned: ['driver_assigned', 'picked_up', 'delivered', 'undeliverable', 'returned'],
+  expired: ['expired'],
+  picked_up: ['picked_up', 'delivered', 'undeliverable', 'returned'],
+  delivered: ['delivered'],
+  undeliverable: ['undeliverable', 'returned'],
+  returned: ['returned'],
+};
+
 export type AdvanceOutcome =
   | { readonly kind: 'done'; readonly status: OrderStatus }
   | { readonly kind: 'not_found' }
   /** It has ended, or it changed at the same moment, or no driver is free. */
-  | { readonly kind: 'illegal'; readonly status: OrderStatus };
+  | { readonly kind: 'illegal'; readonly status: OrderStatus }
+  /** Its window has not begun, and the handover was not asked for by name. */
+  | { readonly kind: 'too_early'; readonly deliverAfter: Date };
 
 /** Moves a store's order on, to its next step or to the one that is asked for. */
 export type Advance = (orderId: string, retailerId: string, to: OrderStatus | null) => Promise<AdvanceOutcome>;
@@ -35,7 +51,8 @@ type Photos = {
 
 /**
  * Moves orders of the sandbox on without waiting: by the driver who has the order, as their phone would, and
- * past the limits of a wait and of a driver's silence. The next step of an order for later is that it is due.
+ * past the limits of a wait and of a driver's silence. The next step of an order for later is that it is due. The
+ * times that the store sent stay as they are.
  */
 export function createAdvance(deps: {
   readonly store: Pick<Store, 'findStoreOrder' | 'endWait' | 'makeDue'>;
@@ -43,6 +60,7 @@ export function createAdvance(deps: {
   readonly redispatch: Pick<Redispatch, 'giveAtOnce' | 'expire'>;
   readonly releaseSilent: SilentRelease;
   readonly photos: Photos;
+  readonly clock: Pick<Clock, 'now'>;
 }): Advance {
   const { store, actions, redispatch } = deps;
   const photo = drawPhoto();
@@ -54,17 +72,19 @@ export function createAdvance(deps: {
     const steps: readonly Step[] = status in ADVANCES ? ADVANCES[status as keyof typeof ADVANCES] : [];
     const step = to === null ? steps[0] : steps.find((each) => each === to);
     if (!step) return { kind: 'illegal', status };
+    const deliverAfter = order.deliver_after as Date | null;
+    const isTooEarly = deliverAfter !== null && deliverAfter.getTime() > deps.clock.now();
+    if (step === 'delivered' && to === null && isTooEarly) return { kind: 'too_early', deliverAfter };
     const isMadeDue = step === 'driver_assigned' && (await store.makeDue(orderId));
-    await take(step, orderId, (order.driver_id as string | null) ?? '');
+    const outcome = await take(step, orderId, (order.driver_id as string | null) ?? '');
     const after = await store.findStoreOrder(orderId, retailerId);
     if (!after) return { kind: 'not_found' };
-    // A released order may have a driver again. What is planned for one that waits moves its sequence too.
-    const isReleased = step === 'pending_dispatch' && after.sequence !== order.sequence;
-    const isDone = isReleased || after.status !== status || (isMadeDue && to === null);
-    return { kind: isDone ? 'done' : 'illegal', status: after.status };
+    const isTaken = step === 'pending_dispatch' ? outcome === true : TAKEN[step].includes(after.status);
+    const isDue = isMadeDue && to === null && after.status === 'pending_dispatch';
+    return { kind: isTaken || isDue ? 'done' : 'illegal', status: after.status };
   };
 
-  /** Takes one step; one that another was faster than changes nothing. */
+  /** Takes one step; one that another was faster than changes nothing. True where a driver lost the order. */
   async function take(step: Step, orderId: string, driverId: string): Promise<unknown> {
     const action: DriverAction = { orderId, driverId, stamp: { actionId: null, capturedAt: null } };
     switch (step) {

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DEFAULT_VEHICLE, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
@@ -106,6 +107,9 @@ async function newStore(store: DemoTables): Promise<Pick<Demo, 'retailerId' | 'a
   return { retailerId, apiKey };
 }
 
+/** The first simulated driver drives a van, so that an order of every size finds one; the others a car. */
+const vehicleOf = (index: number): Vehicle => (index === 0 ? 'van' : DEFAULT_VEHICLE);
+
 /** Makes a driver. The numbers 555-0100 to 555-0199 are reserved for fiction. */
 async function newDriver(store: DemoTables, name: string, index: number): Promise<string> {
   const token = newSecret('driver_token');
@@ -116,6 +120,7 @@ async function newDriver(store: DemoTables, name: string, index: number): Promis
     phone,
     tokenHash: hashSecret(token),
     tierIds: TIER_IDS,
+    vehicle: vehicleOf(index),
   });
   return token;
 }

@@ -4,7 +4,7 @@ import { ACTIVE_STATUSES, type OrderStatus } from '../domain/order.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
-import { fleetOnDuty, isNotYet, promisedBy, whyInFleet } from './order-times.ts';
+import { fleetOnDuty, isNotYet, promisedBy, whyWaiting } from './order-times.ts';
 import {
   type From,
   inOrder,
@@ -201,7 +201,7 @@ async function readOrders({ sql }: Db, places: readonly Place[], unpaidAllowed: 
     with ${fleetOnDuty(sql)}
     select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
       o.driver_id, o.created_at, case when ${isNotYet(sql, sql`o`)} then o.dispatch_from end as dispatch_from,
-      ${promisedBy(sql, sql`o`)} as deliver_by, ${whyInFleet(sql, unpaidAllowed)} as waiting_because
+      ${promisedBy(sql, sql`o`)} as deliver_by, ${whyWaiting(sql, unpaidAllowed)} as waiting_because
     from orders o join retailers r on r.id = o.retailer_id
     where o.id = any(${places.map(({ id }) => id)}::uuid[])`;
   return inOrder(places, printable(rows), 'order_id');

@@ -8,7 +8,7 @@ import {
   STATS_MS,
 } from '../limits.ts';
 import type { Db } from './db.ts';
-import { fleetOnDuty, isNotYet, whyInFleet } from './order-times.ts';
+import { fleetOnDuty, isNotYet, whyWaiting } from './order-times.ts';
 import type { Printable } from './pages.ts';
 import { meantDriver } from './plan-readings.ts';
 
@@ -56,7 +56,7 @@ export async function showOrder(
   const [row] = await sql`
     with ${fleetOnDuty(sql)}
     select to_json(o) as "order", coalesce(po.status, 'none') as payout_status, po.paid_at as payout_at,
-      ${whyInFleet(sql, unpaidAllowed)} as waiting_because, ${meantDriver(sql)} as planned,
+      ${whyWaiting(sql, unpaidAllowed)} as waiting_because, ${meantDriver(sql)} as planned,
       (select string_agg(distinct v.vendor, ', ') from refused_credentials v join outbox b
        on (v.vendor = 'stripe') = (b.queue in ('charge', 'refund')) and b.queue in ('charge', 'refund', 'sms', 'text')
        where b.order_id = o.id and b.done_at is null) as refused_by,

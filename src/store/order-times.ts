@@ -1,4 +1,5 @@
 import type { Fragment, Row, Sql } from 'postgres';
+import { carries, SIZES, VEHICLES } from '../domain/driver.ts';
 import type { ScheduledOrder } from '../domain/schedule.ts';
 import { DEFAULT_PROMISE_MINUTES, DUE_TOLERANCE_MS } from '../limits.ts';
 import { active, holdReason } from './fragments.ts';
@@ -18,42 +19,51 @@ export const isDue = (sql: Sql, order: Fragment): Fragment => sql`
 export const isNotYet = (sql: Sql, order: Fragment): Fragment =>
   sql`(${order}.status = 'pending_dispatch' and ${order}.dispatch_from is not null and ${order}.dispatch_from > now())`;
 
-/** Why the order `o` of the store `r` waits as far as the tables tell: it is held, planned, or not due yet. */
-const whyWaiting = (sql: Sql, unpaidAllowed: number): Fragment => sql`
-  coalesce(${holdReason(sql, unpaidAllowed)}, case when ${isPlanned(sql)} then 'planned'
-    when ${isNotYet(sql, sql`o`)} then 'not_yet' end)`;
+/** The vehicles and sizes that go together, in one text each. */
+const CARRIED = VEHICLES.flatMap((vehicle) =>
+  SIZES.filter((size) => carries(vehicle, size)).map((size) => `${vehicle} ${size}`),
+);
 
 /**
- * The same, and else why no driver has it, as the tables tell it: `waitReason` of the matcher, with the drivers' rows
- * (`fleetOnDuty`) in place of its memory.
+ * Why the order `o` of the store `r` waits: it is held, planned, or not due yet, or else why no driver has it, as
+ * `waitReason` of the matcher, with the drivers' rows (`fleetOnDuty`) in place of its memory.
  */
-export const whyInFleet = (sql: Sql, unpaidAllowed: number): Fragment => sql`
-  coalesce(${whyWaiting(sql, unpaidAllowed)}, case when o.status = 'pending_dispatch' then (
-    select case
-      when f.drivers is null then 'no_driver_on_duty'
-      when f.qualified is null then 'none_qualified'
-      when f.qualified = g.drivers then 'given_back'
-      when f.free = g.free and g.free = 0 or f.free is null then 'all_drivers_busy'
-      when g.free > 0 then 'given_back'
-      else 'none_in_radius' end
-    from (
-      select sum(drivers) as drivers, sum(drivers) filter (where o.delivery_tier = any(tiers)) as qualified,
-        sum(drivers) filter (where o.delivery_tier = any(tiers) and is_free) as free from fleet
-    ) f, (
-      select count(*) as drivers, count(*) filter (where ${isFree(sql)}) as free from drivers d
-      where d.id = any(o.excluded_driver_ids) and d.active and d.on_duty and o.delivery_tier = any(d.tiers)
-    ) g) end)`;
+export const whyWaiting = (sql: Sql, unpaidAllowed: number): Fragment => sql`
+  coalesce(${holdReason(sql, unpaidAllowed)}, case when ${isPlanned(sql)} then 'planned'
+    when ${isNotYet(sql, sql`o`)} then 'not_yet'
+    when o.status = 'pending_dispatch' then ${whyNobody(sql)} end)`;
 
-/** The CTE that {@link whyInFleet} reads, once for all rows: how many drivers are on duty, by tiers and whether free. */
-export const fleetOnDuty = (sql: Sql): Fragment => sql`
-  fleet as materialized (
-    select tiers, is_free, count(*) as drivers
-    from (select d.tiers, ${isFree(sql)} as is_free from drivers d where d.active and d.on_duty) f
-    group by tiers, is_free
-  )`;
+const whyNobody = (sql: Sql): Fragment => sql`(
+  select case
+    when f.drivers is null then 'no_driver_on_duty'
+    when f.serving is null then 'none_qualified'
+    when f.fitting is null then 'no_vehicle'
+    when f.fitting = g.drivers then 'given_back'
+    when coalesce(f.free, 0) = g.free then 'all_drivers_busy'
+    when g.free > 0 then 'given_back'
+    else 'none_in_radius' end
+  from (
+    select sum(n) as drivers, sum(n) filter (where serves) as serving, sum(n) filter (where serves and fits) as fitting,
+      sum(n) filter (where serves and fits and is_free) as free
+    from (select n, is_free, ${serves(sql, sql`k`)} as serves, ${fits(sql, sql`k`)} as fits from fleet k) k
+  ) f, (
+    select count(*) as drivers, count(*) filter (where ${isFree(sql)}) as free from drivers d
+    where d.id = any(o.excluded_driver_ids) and d.active and d.on_duty and ${serves(sql, sql`d`)} and ${fits(sql, sql`d`)}
+  ) g)`;
 
+const serves = (sql: Sql, driver: Fragment): Fragment => sql`o.delivery_tier = any(${driver}.tiers)`;
+const fits = (sql: Sql, driver: Fragment): Fragment =>
+  sql`${driver}.vehicle || ' ' || o.size = any(${CARRIED}::text[])`;
 const isFree = (sql: Sql): Fragment =>
   sql`(not exists (select from orders c where c.driver_id = d.id and c.status in ${active(sql)}))`;
+
+/** The CTE that {@link whyWaiting} reads, once for all rows: how many drivers of a kind are on duty, and free. */
+export const fleetOnDuty = (sql: Sql): Fragment => sql`
+  fleet as materialized (
+    select tiers, vehicle, is_free, count(*) as n
+    from (select d.tiers, d.vehicle, ${isFree(sql)} as is_free from drivers d where d.active and d.on_duty) f
+    group by tiers, vehicle, is_free
+  )`;
 
 /** The columns that {@link toScheduled} reads. */
 export const scheduleColumns = (sql: Sql, order: Fragment): Fragment => sql`

@@ -25,8 +25,7 @@ export async function endWait({ sql }: Db, orderId: string): Promise<boolean> {
 export async function makeDue({ sql, processId }: Db, orderId: string): Promise<boolean> {
   const rows = await sql`
     with changed as (
-      update orders o set dispatch_from = now(), expires_at = expires_at - (dispatch_from - now()),
-        ready_at = case when ready_at > now() then now() else ready_at end
+      update orders o set dispatch_from = now(), expires_at = expires_at - (dispatch_from - now())
       where id = ${orderId} and ${isNotYet(sql, sql`o`)} returning id
     )
     select pg_notify('sameday', ${processId} || ':order:' || id) from changed`;

@@ -3,12 +3,17 @@ import type { SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
 import { anyone, type Route } from './route.ts';
 
+/** A route, and the methods that it refuses, by the names that uWebSockets.js has for them. */
+type Refusal = Route & { readonly refused: readonly (typeof METHODS)[number][] };
+const METHODS = ['get', 'head', 'post', 'put', 'patch', 'del', 'options', 'any'] as const;
+const NAMES: Readonly<Partial<Record<(typeof METHODS)[number], string>>> = { del: 'DELETE' };
+
 /** Routes of last resort for any method: 405 at a known address, 400 at a WebSocket's, 404 elsewhere. */
 export function refusals(
   routes: readonly Route[],
   sockets: readonly SocketBehaviour<unknown>[],
   supportEmail: string,
-): Route[] {
+): Refusal[] {
   const allowed = new Map<string, string[]>();
   for (const { pattern, method } of routes) {
     const methods = method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()];
@@ -16,14 +21,18 @@ export function refusals(
   }
   const socketPaths = sockets.map(({ path }) => path).filter((path) => !allowed.has(path));
   return [
-    ...[...allowed].map(([pattern, methods]) => refusal(pattern, WRONG_METHOD, { Allow: methods.join(', ') })),
+    ...[...allowed].map(([pattern, methods]) => ({
+      ...refusal(pattern, WRONG_METHOD, { Allow: methods.join(', ') }),
+      refused: METHODS.filter((method) => !methods.includes(NAMES[method] ?? method.toUpperCase())),
+    })),
     ...socketPaths.map((path) => refusal(path, NO_PAGE, {})),
     refusal('/*', NOT_FOUND, {}),
   ];
 
-  function refusal(pattern: string, error: ServiceError, headers: Record<string, string>): Route {
+  function refusal(pattern: string, error: ServiceError, headers: Record<string, string>): Refusal {
     return {
       method: 'get',
+      refused: ['any'],
       pattern,
       authenticate: anyone,
       handle: ({ head }) => errorReply(error, head.requestId, supportEmail, headers),

@@ -89,7 +89,8 @@ export function createServer(transport: Transport, options: ServerOptions): Http
   for (const mount of mounts) mount.mount(app);
   for (const route of options.routes) mountRoute(app, settings, route);
   for (const refusal of refusals(options.routes, options.sockets, options.supportEmail)) {
-    app.any(refusal.pattern, serve(settings, refusal));
+    // A parameter of another route must not take what is an address of its own, as in `GET /orders/create`.
+    for (const method of refusal.refused) app[method](refusal.pattern, serve(settings, refusal));
   }
 
   function stopAccepting(): void {

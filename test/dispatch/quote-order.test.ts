@@ -42,7 +42,12 @@ const finds = (point: Point): Partial<Places> => ({
 it('says when the nearest driver would have the parcel and be at the door, and claims nobody', async () => {
   const { quote, matcher } = world({ driver: STORE_POINT, places: finds(east(5_000)) });
   const quoted = await quote(request, key);
-  expect(quoted).toMatchObject({ kind: 'serviceable', distanceMeters: 5_000, isDriverAvailable: true, hold: null });
+  expect(quoted).toMatchObject({
+    kind: 'serviceable',
+    distanceMeters: 5_000,
+    isDriverAvailable: true,
+    waitingBecause: null,
+  });
   // No way to the store, and 1 to 6 minutes there; then 5 km by roads of 6.75 km at 40 or 22 km/h.
   expect(quoted).toMatchObject({
     pickup: { earliest_minutes: 1, latest_minutes: 6 },
@@ -76,9 +81,28 @@ it('says that no driver is available, and no times, where nobody is in reach', a
   }
 });
 
+it('says why nobody would take it: no vehicle on duty carries the parcel, or nobody is in reach', async () => {
+  const sized = (size: 'large' | 'small') => ({
+    ...request,
+    extras: { size, readyAt: null, deliverAfter: null, deliverBy: null } as never,
+  });
+  const near = world({ driver: STORE_POINT });
+  expect(await near.quote(sized('large'), key)).toMatchObject({
+    isDriverAvailable: false,
+    waitingBecause: 'no_vehicle',
+  });
+  expect(await near.quote(sized('small'), key)).toMatchObject({ isDriverAvailable: true, waitingBecause: null });
+  const far = world({ driver: east(30_000) });
+  expect(await far.quote(sized('small'), key)).toMatchObject({ waitingBecause: 'none_in_radius' });
+});
+
 it('says that no driver comes for a store that is held, though one is free', async () => {
   const { quote } = world({ driver: STORE_POINT, hold: 'payment_required' });
-  expect(await quote(request, key)).toMatchObject({ isDriverAvailable: false, hold: 'payment_required', pickup: null });
+  expect(await quote(request, key)).toMatchObject({
+    isDriverAvailable: false,
+    waitingBecause: 'payment_required',
+    pickup: null,
+  });
 });
 
 it('says where no driver goes, as placing the order would', async () => {

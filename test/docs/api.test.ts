@@ -22,7 +22,7 @@ import { cardAnswer } from '../../src/sandbox/stripe-objects.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { mayPassLater } from '../../src/vendors/stripe-declines.ts';
 import { ApiCheck, apiDocuments } from '../harness/api-document.ts';
-import { all, recipients, source, sources, storeEvents, union } from './code-facts.ts';
+import { all, recipients, sources, storeEvents, union } from './code-facts.ts';
 import { blocks, codes, page, rows, section } from './markdown.ts';
 
 /** What `docs/integrate.md` says is what the code and `/openapi.json` say: no value less, and none more. */

@@ -1,16 +1,18 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
+import { RATE_HEADERS } from '../../src/http/openapi/components.ts';
 import { driversDocument, storesDocument } from '../../src/http/openapi/document.ts';
 import { served } from '../../src/http/openapi/served.ts';
 import { docsRoutes } from '../../src/http/routes/docs.ts';
 import { ordersBatch } from '../../src/http/routes/orders-batch.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { quotesRoute } from '../../src/http/routes/quotes.ts';
+import { orderExtras } from '../../src/http/schemas.ts';
 import { validators } from '../../src/http/validators.js';
 import type { Assets } from '../../src/pages/assets.ts';
 import { allRoutes } from '../harness/all-routes.ts';
-import { ApiCheck, apiDocuments, type Item, sealed } from '../harness/api-document.ts';
+import { ApiCheck, apiDocuments, FORMATS, type Item, sealed } from '../harness/api-document.ts';
 import { letIn, replyOf, startServer } from './support.ts';
 
 const { stores, drivers } = await apiDocuments();
@@ -85,7 +87,7 @@ describe.each(both)('%s', (_name, document) => {
   });
 
   test('has examples that fit their own schemas, with nothing else in them', () => {
-    const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+    const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
     ajv.addSchema({ $id: 'document', components: sealed(document.components) });
     let count = 0;
     walk(document, (media, path) => {
@@ -103,6 +105,35 @@ describe.each(both)('%s', (_name, document) => {
       }
     });
     expect(count).toBeGreaterThan(10);
+  });
+
+  test('has examples of its fields, headers and parameters that fit their schemas', () => {
+    const ajv = new Ajv2020({ strict: false, formats: FORMATS });
+    ajv.addSchema({ $id: 'document', components: document.components });
+    const rooted = (schema: object) =>
+      JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object;
+    const wrong: string[] = [];
+    walk(document, (value, path) => {
+      const isParameter = typeof value.schema === 'object' && 'example' in value && !('content' in value);
+      const isOfBody = path.includes('/content/') && !path.includes('/properties/');
+      const examples = isParameter && !isOfBody ? [value.example] : Array.isArray(value.examples) ? value.examples : [];
+      const { examples: _own, ...schema } = (isParameter ? value.schema : value) as Record<string, unknown>;
+      for (const each of examples) {
+        if (!ajv.validate(rooted(schema), each)) wrong.push(`${path}: ${JSON.stringify(each)}: ${ajv.errorsText()}`);
+      }
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('has patterns that other languages read: Python, and JavaScript without the flag u', () => {
+    const patterns = new Set<string>();
+    walk(document, ({ pattern }) => void (typeof pattern === 'string' && patterns.add(pattern)));
+    expect(patterns.size).toBeGreaterThan(3);
+    for (const pattern of patterns) {
+      expect(() => new RegExp(pattern), pattern).not.toThrow();
+      // What Python's re refuses, or what it reads otherwise.
+      expect(pattern).not.toMatch(/\\[pPk]\b|\\u\{|\(\?<[^=!]|\[\^?\[|&&|\|\||~~/);
+    }
   });
 
   test('tells of errors by the codes and statuses that the service has', () => {
@@ -126,6 +157,42 @@ describe.each(both)('%s', (_name, document) => {
 test('the example of an order is one that the service takes', () => {
   const item = stores.paths['/orders/create']?.post as Item;
   expect(validators.placeOrder(item.requestBody?.content['application/json']?.example)).toBe(true);
+});
+
+test('every field of an order that may be absent may be null, but those of the contract', () => {
+  const [body] = [stores.paths['/orders/create']?.post?.requestBody?.content['application/json']?.schema];
+  const { $ref } = body as { $ref: string };
+  const { properties } = stores.components.schemas[$ref.split('/').at(-1) ?? ''] as {
+    properties: Record<string, { type: unknown }>;
+  };
+  const nullable = Object.keys(properties).filter((name) => [properties[name]?.type].flat().includes('null'));
+  expect(nullable).toEqual(Object.keys(orderExtras));
+});
+
+test('numbers of a query are numbers, and the Idempotency-Key has its pattern', () => {
+  const parametersOf = (path: string, method: string) =>
+    (stores.paths[path]?.[method] as { parameters?: { name: string; schema: object }[] } | undefined)?.parameters ?? [];
+  for (const path of ['/orders', '/events', '/webhooks/{id}/deliveries']) {
+    for (const { name, schema } of parametersOf(path, 'get')) {
+      if (['limit', 'wait'].includes(name)) expect(schema, `${path} ${name}`).toMatchObject({ type: 'integer' });
+    }
+  }
+  const [key] = parametersOf('/orders/create', 'post');
+  expect(key).toMatchObject({ name: 'Idempotency-Key', schema: { pattern: '^[ -~]+$' } });
+});
+
+test('every operation tells of 405 with Allow, and those with a rate of its headers', () => {
+  const { headers } = stores.components as unknown as { headers: Record<string, object> };
+  expect(Object.keys(headers)).toEqual(expect.arrayContaining(['Allow', ...RATE_HEADERS]));
+  for (const methods of Object.values(stores.paths)) {
+    for (const { responses, operationId, security } of Object.values(methods)) {
+      expect(Object.keys(responses), operationId).toContain('405');
+      const isOfStores = security.some((scheme) => 'api_key' in scheme);
+      if (!isOfStores || !('429' in responses)) continue;
+      const [done] = Object.values(responses) as unknown as { headers: object }[];
+      expect(Object.keys(done?.headers ?? {}), operationId).toEqual(expect.arrayContaining([...RATE_HEADERS]));
+    }
+  }
 });
 
 test('what only the sandbox has is in no other document', () => {

@@ -34,7 +34,7 @@ function problems(fields: JsonObject): string[] {
 
 const INSTRUCTIONS = ['pickup_instructions', 'dropoff_instructions'] as const;
 const NOT_LINES = 'must have no control characters but ends of lines, and no overrides of direction';
-const ONE_LINE = 'must be one line, without control characters and overrides of direction';
+const ONE_LINE = 'must be one line that shows something, without control characters and overrides of direction';
 const UNSTORABLE = 'must not contain U+0000 or half of a surrogate pair';
 
 describe('the optional fields of an order', () => {

@@ -70,6 +70,12 @@ test.each([
   expect(asked).toEqual([]);
 });
 
+test('refuses a filter that is there twice, since only one of them would count', async () => {
+  const { ask } = await startList();
+  const { fields } = await ask('status=delivered&limit=1&status=cancelled');
+  expect(fields).toEqual([{ field: 'status', message: 'must be there once' }]);
+});
+
 test('says of an unknown filter that it is not known', async () => {
   const { ask } = await startList();
   expect((await ask('updated_since=x')).fields).toEqual([{ field: 'updated_since', message: 'is not known here' }]);

@@ -164,7 +164,7 @@ describe('an order to place', () => {
   });
 
   it.each(TEXT_FIELDS)('takes in %s only what stays on its line and in its direction', (path) => {
-    const refusal = `${path}: must be one line, without control characters and overrides of direction`;
+    const refusal = `${path}: must be one line that shows something, without control characters and overrides of direction`;
     const controls = ['\n', '\r\n', '\u001b[2J', '\u001b]52;c;eA==\u0007', '\b', '\u007f', '\u0085', '\u009b2J'];
     const separators = ['\u2028', '\u2029'];
     const directions = ['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069'];
@@ -174,6 +174,15 @@ describe('an order to place', () => {
     for (const text of ['👩🏽‍🚀 Ada 🏳️‍🌈', 'نور\u200f 3', 'שלום\u200e 4', 'क्\u200dष', 'a\u00a0b', 'a\u00adb', 'x\ty']) {
       expect(problems(withField(path, text)), text).toEqual([]);
     }
+  });
+
+  it.each(TEXT_FIELDS)('refuses in %s what nobody sees', (path) => {
+    const isUnseen = /^[\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]$/u;
+    const codes = Array.from({ length: 0xd800 }, (_, code) => code).concat(0xfe0f, 0xfeff, 0xffa0);
+    const unseen = codes.map((code) => String.fromCodePoint(code)).filter((character) => isUnseen.test(character));
+    expect(unseen.length).toBeGreaterThan(50);
+    const taken = unseen.filter((one) => problems(withField(path, `\u200b${one}\u3164`)).length === 0);
+    expect(taken.map((one) => one.codePointAt(0)?.toString(16))).toEqual([]);
   });
 
   it.each(['+1234567', '+14155550123', '+447700900123', '+15555555555', '+123456789012345'])(
@@ -233,6 +242,16 @@ describe('an order to place', () => {
     'a\u202eda@example.com',
     'a\u2067da@example.com',
     `${'a'.repeat(65)}@example.com`,
+    'a,b@example.com',
+    '.ada@example.com',
+    'ada.@example.com',
+    'a..b@example.com',
+    'a;b@example.com',
+    '<ada@example.com>',
+    'ada\u200b@example.com',
+    'ada@exam\u200bple.com',
+    'ada@exam,ple.com',
+    'ada@exam_ple.com',
   ])('refuses the e-mail %j', (email) => {
     expect(problems(withField('customer.email', email))).toEqual([
       'customer.email: must be an e-mail address, like jo@example.com',

@@ -2,12 +2,41 @@ import { Counter } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { Metrics } from '../../src/app/metrics.ts';
 import { healthRoutes } from '../../src/app/routes.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { withoutQuery } from '../../src/http/input.ts';
 import { healthzRoute } from '../../src/http/routes/healthz.ts';
 import { metricsRoute } from '../../src/http/routes/metrics.ts';
 import { type Readiness, readyzRoute } from '../../src/http/routes/readyz.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createMetrics } from '../../src/telemetry.ts';
+import { allRoutes, anything } from '../harness/all-routes.ts';
 import { startServer } from './support.ts';
+
+describe('every address that stores call', async () => {
+  const routes = (await allRoutes()).map(withoutQuery);
+  const ofStores = routes.filter(({ operation }) => /^(api|read)_key$/.test(operation?.secret ?? ''));
+
+  it.each(ofStores.map((route) => ({ ...route })))(
+    '$method $pattern refuses a parameter that it does not know',
+    async (route) => {
+      const head = {
+        params: [newId(), newId()],
+        query: new URLSearchParams('nonsense=1&nonsense=2'),
+        header: () => undefined,
+      };
+      const request = { head, principal: anything, body: Buffer.alloc(0), alwaysReplyWith: () => {} };
+      const refused = await Promise.resolve()
+        .then(() => route.handle(request as never))
+        .catch((error: unknown) => error);
+      expect(refused).toMatchObject({
+        code: 'invalid_request',
+        fields: [{ field: 'nonsense', message: 'is not known here' }],
+      });
+    },
+  );
+
+  it('is known', () => expect(ofStores.length).toBeGreaterThan(15));
+});
 
 describe('/healthz', () => {
   it('says ok, to HEAD as well', async () => {

@@ -74,8 +74,8 @@ describe('a change of a webhook', () => {
     });
     expect(validateWebhookChange({ enabled: 'no', secret: 'whsec_x' }, false)).toEqual({
       fields: [
-        { field: 'enabled', message: 'must be true or false' },
         { field: 'secret', message: 'is not known here' },
+        { field: 'enabled', message: 'must be true or false' },
       ],
     });
   });

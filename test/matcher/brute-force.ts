@@ -1,4 +1,4 @@
-import type { FleetDriver } from '../../src/domain/driver.ts';
+import { carries, type FleetDriver } from '../../src/domain/driver.ts';
 import type { HoldReason, StoreHold } from '../../src/domain/hold.ts';
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
 import { chordSquared, distanceMeters, type Point, writeVector } from '../../src/geo/point.ts';
@@ -54,6 +54,7 @@ type Known = { -readonly [K in keyof Omit<FleetDriver, 'carried'>]: FleetDriver[
 /** The operations of a matcher except batches, shares, rejected candidates and later orders, which have own tests. */
 export type MatcherFace = Omit<
   Pick<Matcher, keyof Matcher>,
+  | 'whyNobody'
   | 'availableDrivers'
   | 'carriedBy'
   | 'carry'
@@ -316,9 +317,11 @@ export class BruteForce implements MatcherFace {
     if (this.onDutyCount() === 0) return 'no_driver_on_duty';
     const qualified = [...this.known.values()].filter((driver) => driver.onDuty && this.serves(driver, order.tierId));
     if (qualified.length === 0) return 'none_qualified';
+    const fit = qualified.filter(({ vehicle = 'car' }) => carries(vehicle, order.size ?? 'small'));
+    if (fit.length === 0) return 'no_vehicle';
     const gaveBack = (driver: { readonly id: string }) => order.excludedDriverIds?.has(driver.id) === true;
-    if (qualified.every(gaveBack)) return 'given_back';
-    const free = qualified.filter((driver) => this.isFree(driver));
+    if (fit.every(gaveBack)) return 'given_back';
+    const free = fit.filter((driver) => this.isFree(driver));
     if (free.every(gaveBack)) return 'all_drivers_busy';
     return free.some(gaveBack) ? 'given_back' : 'none_in_radius';
   }

@@ -421,6 +421,20 @@ describe('the reason an order waits', () => {
     expect(matcher.whyWaiting('one')).toBe('none_in_radius');
   });
 
+  it('is that no vehicle on duty carries the parcel, whoever is free, and names none who could not', () => {
+    wait('one', { size: 'large' });
+    put('car', 0);
+    put('van-of-another-tier', 0, { vehicle: 'van', tierIds: ['priority'] });
+    expect(matcher.whyWaiting('one')).toBe('no_vehicle');
+    expect(matcher.whyNobody({ tierId: 'standard', size: 'large' })).toBe('no_vehicle');
+    put('van', 0, { vehicle: 'van', carried: [carrying('other')] });
+    expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
+    put('van', 5, { vehicle: 'van' });
+    expect(matcher.whyWaiting('one')).toBe('none_in_radius');
+    put('van', 5, { vehicle: 'car' });
+    expect(matcher.whyWaiting('one')).toBe('no_vehicle');
+  });
+
   it('is that it was given back where the only driver for it, or the only one in reach, has done so', () => {
     wait('one', { excludedDriverIds: new Set(['gave-back']) });
     put('gave-back', 0, { onDuty: false });

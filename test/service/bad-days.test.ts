@@ -73,6 +73,9 @@ it('a step that does not follow, a status that is none and an order of another s
   const id = await placed(false);
   expect(await advance(id, 'delivered')).toBe('409 illegal_transition');
   expect(await advance(id, 'lost')).toBe('400 invalid_request');
+  const path = `/sandbox/orders/${id}/advance`;
+  const misspelt = await ask(service, path, { method: 'POST', key: store.apiKey, body: { To: 'expired' } });
+  expect([misspelt.status, misspelt.body.error.fields]).toEqual([400, [{ field: 'To', message: 'is not known here' }]]);
   expect(await advance(id, undefined, await addStore(database.sql))).toBe('404 not_found');
   expect((await show(service, store, id)).status).toBe('pending_dispatch');
 });

@@ -7,6 +7,7 @@ import { addFreeDriver, addStore, ask, orderOf, place, type Store, show, untilOr
 
 type Range = { readonly from: string; readonly to: string };
 type Later = {
+  readonly ready_at: string;
   readonly dispatch_from: string;
   readonly deliver_by: string;
   readonly assigned_at: string;
@@ -111,9 +112,12 @@ it('is moved on by the sandbox: it is due, with a driver or without', async () =
   const [first, second] = [await dueIn(store, HOUR), await dueIn(store, HOUR)];
   const { id } = first.body.order;
   expect((await advance(store, id)).body.order).toMatchObject({ status: 'pending_dispatch' });
+  const sent = { ready_at: (await timesOf(store, id)).ready_at };
   expect((await show(service, store, id)).waiting_because).not.toBe('not_yet');
   await addFreeDriver(service, database.sql, store.point);
-  await untilOrder(service, store, id, { status: 'driver_assigned' });
+  expect((await advance(store, id)).body.order).toMatchObject({ status: 'driver_assigned' });
+  expect(Date.parse(sent.ready_at)).toBeGreaterThan(Date.now());
+  expect(await show(service, store, id)).toMatchObject(sent);
   await addFreeDriver(service, database.sql, store.point);
   expect((await advance(store, second.body.order.id)).body.order).toMatchObject({ status: 'driver_assigned' });
 });

@@ -165,6 +165,18 @@ describe('an error', () => {
     const get = await fetch(`${url}/echo/1`);
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
   });
+
+  it('is 405 at an address that a parameter of another route could be', async () => {
+    const { url } = await startServer({
+      routes: [getRoute(() => json(200, {})), echoRoute({ pattern: '/thing/create' })],
+    });
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const wrong = await fetch(`${url}/thing/create`, { method });
+      expect([method, wrong.status, wrong.headers.get('allow')]).toEqual([method, 405, 'POST']);
+    }
+    expect((await fetch(`${url}/thing/create`, { method: 'HEAD' })).status).toBe(405);
+    expect((await fetch(`${url}/thing/created`)).status).toBe(200);
+  });
 });
 
 describe('a request', () => {

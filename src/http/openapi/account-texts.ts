@@ -29,7 +29,10 @@ export const ACCOUNT_TEXTS: Readonly<Record<string, FieldText>> = {
     example: 1612,
   },
   driver_available: { says: 'Whether a driver would get the order at this moment.', example: true },
-  'Quote.waiting_because': { says: 'Only while your orders get no driver: why.', example: 'payment_required' },
+  'Quote.waiting_because': {
+    says: 'Why it would wait for a driver; absent where it would get one, or waits for its time.',
+    example: 'payment_required',
+  },
   pickup_eta: { says: 'When the driver would have the parcel; null without a driver.' },
   delivery_eta: { says: 'When they would be at the door; null where that is not known.' },
   from: { says: 'Not before.', example: TIME },

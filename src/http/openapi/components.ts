@@ -6,11 +6,26 @@ import { textOf } from './field-texts.ts';
 const HEADERS = {
   'X-Request-Id': { description: 'Name it when you ask the operator for help.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds after which the request may be sent again.', schema: { type: 'string' } },
+  Allow: { description: 'The methods that the address takes.', schema: { type: 'string' } },
+  'RateLimit-Limit': rate('How many requests fit in the window.', '50'),
+  'RateLimit-Remaining': rate('How many are left of them.', '49'),
+  'RateLimit-Reset': rate('Seconds until the window ends.', '1'),
+  'RateLimit-Policy': rate('The bound and its window in seconds.', '50;w=1'),
   'Idempotent-Replayed': {
     description: 'There where the reply repeats the first one under the same key.',
     schema: { type: 'string', const: 'true' },
   },
 };
+
+/** A header of a store's rate, as `store-rate.ts` writes it. */
+function rate(says: string, example: string) {
+  return { description: `${says} There where a rate holds for the store.`, schema: { type: 'string' }, example };
+}
+
+/** The headers of a store's rate. */
+export const RATE_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'] as const;
+
+export type HeaderName = keyof typeof HEADERS;
 
 /** Members of a schema that hold several schemas. */
 const LISTS = ['anyOf', 'oneOf', 'allOf'] as const;
@@ -50,7 +65,7 @@ export class Components {
   }
 
   /** The headers of a reply. */
-  useHeaders(...names: readonly (keyof typeof HEADERS)[]): Record<string, object> {
+  useHeaders(...names: readonly HeaderName[]): Record<string, object> {
     for (const name of names) this.headers[name] = HEADERS[name];
     return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
   }
@@ -77,7 +92,9 @@ export class Components {
     if (!text) return used;
     const isLeaf = !('$ref' in used) && !('properties' in used) && !('const' in used);
     const hasExample = isLeaf && text.example !== undefined && !(used.type === 'array');
-    return { ...used, description: text.says, ...(hasExample ? { examples: [text.example] } : {}) };
+    // A name that means the same everywhere may have fewer values here.
+    const isOne = !Array.isArray(used.enum) || used.enum.includes(text.example);
+    return { ...used, description: text.says, ...(hasExample && isOne ? { examples: [text.example] } : {}) };
   }
 }
 

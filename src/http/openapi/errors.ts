@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorCode } from '../../domain/errors.ts';
 import type { JsonSchema } from '../../transport/operation.ts';
-import type { Components } from './components.ts';
-import { BOOLEAN, choice, listOf, named, object, STRING } from './schema.ts';
+import { type Components, type HeaderName, RATE_HEADERS } from './components.ts';
+import { BOOLEAN, choice, listOf, object, STRING } from './schema.ts';
 
 /** What each error means to a caller. `docs/integrate.md` says the same. */
 export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
@@ -32,24 +32,31 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 /** What a program decides by. */
-export const FAILURE = object({
-  code: choice(CODES),
-  retryable: BOOLEAN,
-  fields: listOf(object({ field: STRING, message: STRING })),
-});
+function failureOf(codes: readonly ErrorCode[]): JsonSchema {
+  return object({
+    code: choice(codes),
+    retryable: BOOLEAN,
+    fields: listOf(object({ field: STRING, message: STRING })),
+  });
+}
+/** The same with every code. */
+export const FAILURE = failureOf(CODES);
 
-/** The body of every error (`errorReply`). */
-export const ERROR = named(
-  'Error',
-  object({
+/** The body of an error with one of these codes (`errorReply`). */
+function errorOf(codes: readonly ErrorCode[]): JsonSchema {
+  return object({
     success: { type: 'boolean', const: false },
     message: STRING,
-    error: FAILURE,
+    error: failureOf(codes),
     request_id: STRING,
-  }),
-);
+  });
+}
 
-const WITH_RETRY_AFTER: ReadonlySet<number> = new Set([429, 503]);
+const HEADERS_OF: Readonly<Record<number, readonly HeaderName[]>> = {
+  405: ['Allow'],
+  429: ['Retry-After', ...RATE_HEADERS],
+  503: ['Retry-After'],
+};
 
 /** The replies of a route that may fail with these errors, by status. */
 export function errorReplies(codes: ReadonlySet<ErrorCode>, components: Components): Record<number, object> {
@@ -66,13 +73,12 @@ export function errorReplies(codes: ReadonlySet<ErrorCode>, components: Componen
 }
 
 function errorReply(status: number, codes: readonly ErrorCode[], components: Components): object {
-  const only = { properties: { error: { type: 'object', properties: { code: { enum: codes } } } } };
   return {
     description: codes.map((code) => `\`${code}\`: ${ERROR_TEXTS[code]}`).join('\n\n'),
-    headers: components.useHeaders('X-Request-Id', ...(WITH_RETRY_AFTER.has(status) ? (['Retry-After'] as const) : [])),
+    headers: components.useHeaders('X-Request-Id', ...(HEADERS_OF[status] ?? [])),
     content: {
       'application/json': {
-        schema: { allOf: [components.use(ERROR), only] } satisfies JsonSchema,
+        schema: components.use(errorOf(codes), ['Error']),
         examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
       },
     },

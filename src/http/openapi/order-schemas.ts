@@ -53,7 +53,8 @@ const base = {
   estimated_delivery: orNull(TIME_RANGE),
 };
 
-const waiting = { waiting_because: choice([...WAIT_REASONS, ...HOLD_REASONS]) };
+/** Of an order that waits. */
+export const waiting = { waiting_because: choice([...WAIT_REASONS, ...HOLD_REASONS]) };
 
 /** The order in the reply to its creation. */
 export const CREATED_ORDER = named('CreatedOrder', object({ ...base, tracking_url: STRING }));

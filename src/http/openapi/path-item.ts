@@ -1,8 +1,10 @@
 import type { ErrorCode } from '../../domain/errors.ts';
-import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../limits.ts';
+import { PRINTABLE_ASCII } from '../../domain/idempotency.ts';
+import { DEFAULT_PAGE_SIZE, MAX_EVENT_WAIT_SECONDS, MAX_IDEMPOTENCY_KEY_LENGTH } from '../../limits.ts';
 import type { JsonSchema, Operation, Secret } from '../../transport/operation.ts';
 import type { Route } from '../../transport/route.ts';
-import { type Components, exampleOf } from './components.ts';
+import { EVENT_WAIT, PAGE_SIZE, UTC_OFFSET } from '../schemas.ts';
+import { type Components, exampleOf, type HeaderName, RATE_HEADERS } from './components.ts';
 import { errorReplies } from './errors.ts';
 import { textOf } from './field-texts.ts';
 import { ID, TRACKING_TOKEN } from './schema.ts';
@@ -53,6 +55,7 @@ function errorsOf({ operation, body, onDeadline }: ShownRoute, isBearer: boolean
   return new Set<ErrorCode>([
     ...operation.errors,
     'invalid_request',
+    'method_not_allowed',
     'internal',
     'unavailable',
     ...(isBearer ? (['unauthorized'] as const) : []),
@@ -78,17 +81,31 @@ function parametersOf({ pattern, operation }: ShownRoute, components: Components
     in: 'query',
     required: false,
     description: textOf([root, 'query', name])?.says,
-    schema: components.use(schema),
+    schema: numberOf(schema) ?? components.use(schema),
   }));
   return [...ofPath, ...ofQuery, ...(operation.idempotent ? [IDEMPOTENCY_KEY] : [])];
 }
 
+/** Texts of a query that hold numbers, as their readers know them. */
+const NUMBERS: Readonly<Record<string, JsonSchema>> = {
+  [PAGE_SIZE]: { type: 'integer', minimum: 1, maximum: 100, default: DEFAULT_PAGE_SIZE },
+  [EVENT_WAIT]: { type: 'integer', minimum: 0, maximum: MAX_EVENT_WAIT_SECONDS, default: 0 },
+  [UTC_OFFSET]: { type: 'integer', minimum: -999, maximum: 999 },
+};
+const numberOf = ({ pattern }: JsonSchema): JsonSchema | undefined => NUMBERS[String(pattern)];
+
+const IDEMPOTENCY_KEY_TEXT = {
+  type: 'string',
+  minLength: 1,
+  maxLength: MAX_IDEMPOTENCY_KEY_LENGTH,
+  pattern: PRINTABLE_ASCII,
+};
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
   description: 'Makes it safe to send the request again. Use a new one for each thing that is to be done.',
-  schema: { type: 'string', minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_LENGTH },
+  schema: IDEMPOTENCY_KEY_TEXT,
   example: 'order-1001',
 };
 
@@ -101,13 +118,20 @@ function bodyOf({ body, operation }: ShownRoute, components: Components): object
   return { required: body.optional !== true, content };
 }
 
-function replyItem({ idempotent }: Operation, reply: Operation['replies'][number], components: Components): object {
+function replyItem(
+  { idempotent, errors, secret }: Operation,
+  reply: Operation['replies'][number],
+  components: Components,
+): object {
   const { contentType } = reply;
   const isJson = typeof contentType !== 'string';
+  const isRated = errors.includes('rate_limited') && (secret === 'api_key' || secret === 'read_key');
+  const headers: HeaderName[] = ['X-Request-Id', ...(isRated ? RATE_HEADERS : [])];
+  if (idempotent) headers.push('Idempotent-Replayed');
   const media = isJson ? { schema: components.use(reply), example: exampleOf(reply, 'always') } : {};
   return {
     description: 'Done.',
-    headers: components.useHeaders('X-Request-Id', ...(idempotent ? (['Idempotent-Replayed'] as const) : [])),
+    headers: components.useHeaders(...headers),
     content: { [isJson ? 'application/json' : contentType]: media },
   };
 }

@@ -6,7 +6,7 @@ import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import type { EventCursors } from '../event-cursors.ts';
 import type { EventWaits } from '../event-waits.ts';
-import { unknownNames } from '../input.ts';
+import { wrongNames } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { schemas } from '../schemas.ts';
@@ -56,10 +56,7 @@ const isFound = ({ events, isUnknown }: EventPage): boolean => events.length > 0
 /** Names everything that is wrong at once. */
 function readQuery(query: URLSearchParams, cursors: EventCursors): Validated<EventQuery> {
   const checked = validate(validators.listEvents, Object.fromEntries(query));
-  const fields = [
-    ...('fields' in checked ? checked.fields : []),
-    ...unknownNames(query, schemas.listEvents.properties),
-  ];
+  const fields = [...('fields' in checked ? checked.fields : []), ...wrongNames(query, schemas.listEvents.properties)];
   const given = query.get('after');
   const after = given === null ? null : cursors.read(given);
   if (after === undefined && fields.every(({ field }) => field !== 'after')) {

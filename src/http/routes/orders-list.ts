@@ -13,7 +13,7 @@ import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
-import { isCalendarTime, NO_SUCH_TIME, unknownNames } from '../input.ts';
+import { isCalendarTime, NO_SUCH_TIME, wrongNames } from '../input.ts';
 import { createListTurns } from '../list-turns.ts';
 import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
@@ -101,10 +101,7 @@ function readFilter(query: URLSearchParams): Validated<OrderFilter> {
   const sent = Object.fromEntries(query);
   const given = sent.external_id === undefined ? sent : { ...sent, external_id: sent.external_id.trim() };
   const checked = validate(validators.listOrders, given);
-  const fields = [
-    ...('fields' in checked ? checked.fields : []),
-    ...unknownNames(query, schemas.listOrders.properties),
-  ];
+  const fields = [...('fields' in checked ? checked.fields : []), ...wrongNames(query, schemas.listOrders.properties)];
   const isGood = (name: string) => fields.every(({ field }) => field !== name);
   const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor);
   if (isGood('cursor') && cursor === undefined) {

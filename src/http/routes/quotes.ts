@@ -52,7 +52,7 @@ function withCustomer(body: JsonObject): JsonObject {
 
 function toWire(quote: Quote): object {
   if (quote.kind === 'unserviceable') return { serviceable: false, fields: quote.fields };
-  const { tier, hold, nowMs } = quote;
+  const { tier, waitingBecause, nowMs } = quote;
   return {
     serviceable: true,
     delivery_tier: tier.id,
@@ -60,7 +60,7 @@ function toWire(quote: Quote): object {
     currency: 'usd',
     distance_meters: quote.distanceMeters,
     driver_available: quote.isDriverAvailable,
-    ...(hold === null ? {} : { waiting_because: hold }),
+    ...(waitingBecause === null ? {} : { waiting_because: waitingBecause }),
     pickup_eta: arrivalTimes(quote.pickup, nowMs),
     delivery_eta: arrivalTimes(quote.delivery, nowMs),
     deliver_by: quote.deliverBy.toISOString(),

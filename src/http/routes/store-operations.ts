@@ -1,8 +1,8 @@
-import { HOLD_REASONS } from '../../domain/hold.ts';
 import { STORE_EVENT_TYPES } from '../../domain/store-event.ts';
 import { TIER_IDS } from '../../domain/tier.ts';
 import type { JsonSchema, Operation } from '../../transport/operation.ts';
 import { orderBody } from '../openapi/order-body.ts';
+import { waiting } from '../openapi/order-schemas.ts';
 import {
   BOOLEAN,
   choice,
@@ -38,7 +38,7 @@ const QUOTE = named(
       deliver_by: TIME,
       estimated_delivery: orNull(TIME_RANGE),
     },
-    { waiting_because: choice(HOLD_REASONS) },
+    waiting,
   ),
 );
 

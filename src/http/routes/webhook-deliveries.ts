@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.ts';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../store/webhook-history.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
-import { unknownNames } from '../input.ts';
+import { wrongNames } from '../input.ts';
 import { createListTurns } from '../list-turns.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
@@ -119,7 +119,7 @@ function readFilter(query: URLSearchParams): Validated<DeliveryFilter> {
   const checked = validate(validators.listDeliveries, given);
   const fields = [
     ...('fields' in checked ? checked.fields : []),
-    ...unknownNames(query, schemas.listDeliveries.properties),
+    ...wrongNames(query, schemas.listDeliveries.properties),
   ];
   const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor);
   if (cursor === undefined && fields.every(({ field }) => field !== 'cursor')) {

@@ -28,6 +28,7 @@ const keys = new Map(
       name: 'Bench store',
       address: STORE_ADDRESS,
       point,
+      keyEnds: false,
       ordersPerSecond: null,
     };
     return [hashSecret(apiKey), store];

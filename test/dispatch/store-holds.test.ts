@@ -105,6 +105,7 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
       name: 'Corner Market',
       address: request.pickupAddress,
       point: PICKUP,
+      keyEnds: false,
       ordersPerSecond: null,
     };
     const signal = Object.assign(new EventTarget(), { aborted: false }) as never;

@@ -35,6 +35,7 @@ const KEY: RetailerKey = {
   name: 'Corner Market',
   address: 'One Test Square',
   point: STORE,
+  keyEnds: false,
   ordersPerSecond: null,
 };
 const REQUEST: Omit<PlaceOrder, 'tierId'> = {

@@ -66,6 +66,7 @@ export function makeTown(): Town {
       name: `Store ${i}`,
       address: STORE_ADDRESS,
       point: offset(center, 1_500 * i, -1_400 * i),
+      keyEnds: false,
       ordersPerSecond: null,
     })),
     doors: doorsNear(),

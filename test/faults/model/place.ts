@@ -71,6 +71,7 @@ export async function makePlace(sql: Sql, isPlanned: boolean): Promise<Place> {
       address: STORE_ADDRESS,
       point,
       apiKey: newSecret('api_key'),
+      keyEnds: false,
       ordersPerSecond: null,
     };
   });

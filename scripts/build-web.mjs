@@ -1,7 +1,7 @@
 // Bundles the pages' browser code into dist/web: `node scripts/build-web.mjs [out folder]`. File names
 // contain a hash of the content, and manifest.json maps the name of a source to the name of its output.
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -14,10 +14,15 @@ const DOCS = ['docs.ts', 'docs.css'];
 /** Sides in pixels of the icons for home screens that accept no SVG. */
 const ICON_SIDES = [180, 512];
 
-/** Builds every page into `directory`, which is emptied first. */
+/** What the build before made, which pages that are open during an upgrade still ask for. */
+const BEFORE = 'built.json';
+
+/** Builds every page into `directory`, in which only the files of the build before stay. */
 export async function buildWeb(directory) {
-  rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
+  const before = readdirSync(directory);
+  const kept = new Set(before.includes(BEFORE) ? JSON.parse(readFileSync(join(directory, BEFORE), 'utf8')) : []);
+  for (const name of before) if (!kept.has(name)) rmSync(join(directory, name), { recursive: true });
   const pages = [
     // The map is a chunk of its own, so that status and stages are live before it has loaded.
     await bundle(directory, TRACKING, { splitting: true, format: 'esm' }),
@@ -33,6 +38,8 @@ export async function buildWeb(directory) {
       manifest[basename(source).replace(/\.ts$/, '.js')] = basename(path);
     }
   }
+  const outputs = pages.flatMap(({ metafile }) => Object.keys(metafile.outputs).map((path) => basename(path)));
+  writeFileSync(join(directory, BEFORE), JSON.stringify([...outputs, ...Object.values(manifest)]));
   writeFileSync(join(directory, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 

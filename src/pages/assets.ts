@@ -34,7 +34,7 @@ export function loadAssets(directory: string): Assets {
   const files = new Map<string, { contentType: string; plain: Buffer; gzipped: Buffer }>();
   for (const name of readdirSync(directory)) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
-    if (!contentType || name === 'manifest.json') continue;
+    if (!contentType || name.endsWith('.json')) continue;
     const plain = readFileSync(join(directory, name));
     files.set(name, { contentType, plain, gzipped: gzipSync(plain) });
   }

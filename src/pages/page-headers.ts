@@ -5,12 +5,17 @@
  *
  * @param tileUrl the map's tile template, or null for none
  * @param publicUrl where customers reach the service
+ * @param inline the hash of a script that stands in the page itself
  */
-export function pageHeaders(tileUrl: string | null, publicUrl: string | null): Readonly<Record<string, string>> {
+export function pageHeaders(
+  tileUrl: string | null,
+  publicUrl: string | null,
+  inline = '',
+): Readonly<Record<string, string>> {
   const tiles = tileUrl === null ? '' : tileSource(tileUrl);
   const policy = [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src 'self' ${inline}`.trim(),
     "style-src 'self'",
     `img-src 'self' data: ${tiles}`.trim(),
     `connect-src 'self' ${socketOrigin(publicUrl)}`.trim(),

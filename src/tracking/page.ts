@@ -1,5 +1,6 @@
 import { MAX_INSTRUCTIONS_LENGTH } from '../limits.ts';
-import { type Html, html } from '../pages/html.ts';
+import { Html, html } from '../pages/html.ts';
+import { RELOAD_SCRIPT } from '../pages/reload.ts';
 import { type SpeakTracking, speakTracking } from '../words/tracking.ts';
 import type { Language } from '../words/words.ts';
 import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from './sentences.ts';
@@ -37,7 +38,7 @@ function notesForm(say: SpeakTracking): Html {
 
 /**
  * The tracking page with everything essential in its markup; the script keeps it current and adds the map.
- * The script reads `data-` attributes, so that the page holds no script of its own.
+ * The script reads `data-` attributes, so that the page holds no script of its own but RELOAD_SCRIPT.
  */
 export function trackingPage(
   view: TrackingView,
@@ -59,6 +60,7 @@ export function trackingPage(
       <p id="detail">${detail(view, say)}</p>
     </div>
     <p id="link" class="link" hidden></p>
+    <p id="unloaded" class="link" hidden>${say('unloaded')} <a href="">${say('reload')}</a></p>
     ${view.final ? null : reloadNote(say)}
   </section>
   <section id="map-card" class="card map-card" aria-label="${say('map')}" hidden>
@@ -79,7 +81,7 @@ export function trackingPage(
     title: `${headline(view, say)} · ${view.store_name}`,
     header: html`${say('delivery_from')} <strong><bdi id="store">${view.store_name}</bdi></strong>`,
     main,
-    head: html`<script type="module" src="${files.script}"></script>
+    head: html`<script>${new Html(RELOAD_SCRIPT)}</script><script type="module" src="${files.script}"></script>
 ${view.final ? null : html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}"></noscript>`}`,
     sandbox: settings.sandbox,
     files,

@@ -7,6 +7,7 @@ import { positionOf } from '../matcher/driver-position.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Assets } from '../pages/assets.ts';
 import { pageHeaders } from '../pages/page-headers.ts';
+import { RELOAD_SOURCE } from '../pages/reload.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
@@ -41,7 +42,7 @@ export function trackingRoutes(parts: {
   readonly failed: (error: unknown) => void;
 }): Route<null>[] {
   const { store, matcher, photos, assets, settings, now } = parts;
-  const headers = { ...pageHeaders(settings.tileUrl, parts.publicUrl), Vary: 'Accept-Language' };
+  const headers = { ...pageHeaders(settings.tileUrl, parts.publicUrl, RELOAD_SOURCE), Vary: 'Accept-Language' };
   const files: PageFiles = {
     script: assets.path('track.js'),
     style: assets.path('track.css'),

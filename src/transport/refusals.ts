@@ -1,7 +1,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { SocketBehaviour } from './live-socket.ts';
-import { errorReply } from './reply.ts';
-import { anyone, type Route } from './route.ts';
+import { errorReply, text } from './reply.ts';
+import { anyone, type Reply, type RequestHead, type Route } from './route.ts';
 
 /** A route, and the methods that it refuses, by the names that uWebSockets.js has for them. */
 type Refusal = Route & { readonly refused: readonly (typeof METHODS)[number][] };
@@ -26,8 +26,12 @@ export function refusals(
       refused: METHODS.filter((method) => !methods.includes(NAMES[method] ?? method.toUpperCase())),
     })),
     ...socketPaths.map((path) => refusal(path, NO_PAGE, {})),
-    refusal('/*', NOT_FOUND, {}),
+    { ...refusal('/*', NOT_FOUND, {}), handle: ({ head }) => pageMeant(head) ?? notFound(head) },
   ];
+
+  function notFound(head: RequestHead): Reply {
+    return errorReply(NOT_FOUND, head.requestId, supportEmail);
+  }
 
   function refusal(pattern: string, error: ServiceError, headers: Record<string, string>): Refusal {
     return {
@@ -38,6 +42,17 @@ export function refusals(
       handle: ({ head }) => errorReply(error, head.requestId, supportEmail, headers),
     };
   }
+}
+
+/**
+ * Leads a person, who typed the host alone or a slash too many, to the page; null for a program, and where none is
+ * meant. Never to another host, as an address that begins with two slashes would.
+ */
+function pageMeant(head: RequestHead): Reply | null {
+  if (head.method !== 'GET' || !head.header('accept')?.includes('text/html')) return null;
+  if (head.path === '/') return text(307, '', { Location: '/docs', 'Cache-Control': 'no-store' });
+  const page = /^\/[^/](?:.*[^/])?(?=\/+$)/.exec(head.path)?.[0];
+  return page === undefined ? null : text(308, '', { Location: page, 'Cache-Control': 'no-store' });
 }
 
 const WRONG_METHOD = new ServiceError('method_not_allowed', 'This address does not take that method.');

@@ -3,6 +3,7 @@ import type { Operation } from './operation.ts';
 
 /** The headers that are copied for routes, by their lower-case names. */
 export const HEADER_NAMES = [
+  'accept',
   'accept-encoding',
   'accept-language',
   'authorization',

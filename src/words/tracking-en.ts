@@ -94,6 +94,7 @@ export const TRACKING_EN = {
   notes: 'Notes for your driver',
   notes_label: 'How to find you, a code for the door, where to leave it',
   notes_door: 'Leave it at the door',
+  unloaded: 'This page was not loaded whole, so it does not follow your order. It loads itself again in a moment.',
   notes_save: 'Save',
   notes_saving: 'Saving…',
   notes_saved: 'Saved. Your driver sees it.',

@@ -96,6 +96,7 @@ export const TRACKING_ES: Catalogue<keyof typeof TRACKING_EN> = {
   notes: 'Notas para el repartidor',
   notes_label: 'Cómo llegar, el código de la puerta, dónde dejarlo',
   notes_door: 'Dejarlo en la puerta',
+  unloaded: 'Esta página no se cargó completa y no sigue el pedido. Se vuelve a cargar en un momento.',
   notes_save: 'Guardar',
   notes_saving: 'Guardando…',
   notes_saved: 'Guardado. El repartidor lo ve.',

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newTrackingToken } from '../../src/domain/ids.ts';
+import { RELOAD_SCRIPT, RELOAD_SOURCE } from '../../src/pages/reload.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
@@ -57,10 +58,14 @@ it('lets no page run, load or be framed by anything but itself, nor tell where i
       'cache-control': path === '/driver' ? 'no-cache' : 'no-store',
     });
     const policy = (told['content-security-policy'] ?? '').split('; ');
-    const wanted = ["default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'"];
+    const isFollowed = text.includes(RELOAD_SCRIPT);
+    const scripts =
+      isFollowed || path.startsWith('/track') ? `script-src 'self' ${RELOAD_SOURCE}` : "script-src 'self'";
+    const wanted = ["default-src 'none'", scripts, "style-src 'self'", "base-uri 'none'"];
     expect(policy, path).toEqual(expect.arrayContaining([...wanted, "form-action 'none'", "frame-ancestors 'none'"]));
     expect(policy.join(), path).not.toMatch(/unsafe|\*|https?:/);
-    expect(text, path).not.toMatch(/<script(?![^>]* src="\/assets\/)|<style|\sstyle=|\son\w+=|javascript:/i);
+    const others = text.replace(`<script>${RELOAD_SCRIPT}</script>`, '');
+    expect(others, path).not.toMatch(/<script(?![^>]* src="\/assets\/)|<style|\sstyle=|\son\w+=|javascript:/i);
   }
 });
 
@@ -82,4 +87,9 @@ it('gives everything else that a browser can open a type that it does not look b
   }
   for (const { path, headers } of [...personal, ...nothing])
     expect(headers.get('cache-control'), path).toBe('no-store');
+  // A person who types the host alone, or a slash too many, is led to the page; a program gets 404.
+  const person = { redirect: 'manual', headers: { Accept: 'text/html,*/*' } } as const;
+  const ledTo = async (path: string) => (await fetch(`${service.url}${path}`, person)).headers.get('location');
+  expect(await Promise.all(['/', '/driver/', `${link}/`].map(ledTo))).toEqual(['/docs', '/driver', link]);
+  expect(await Promise.all(['//evil.example/', '/\\evil.example/', '/nothing'].map(ledTo))).toEqual([null, null, null]);
 });

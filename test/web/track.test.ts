@@ -101,6 +101,21 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(server.failures).toEqual([]);
   });
 
+  it('says that its script did not load, and loads itself again', async () => {
+    await server.change(assigned());
+    const page = await context.newPage();
+    await page.clock.install();
+    let asked = 0;
+    await page.route('**/assets/track-*.js', (route) => (++asked === 1 ? route.abort() : route.continue()));
+    await page.goto(`${server.url}/track/${TOKEN}`);
+    await page.locator('#unloaded').waitFor();
+    expect(await headline(page)).toBe('Ana is on the way to the store');
+    await page.clock.fastForward(15_000);
+    await page.locator('#link[data-state=live]').waitFor();
+    expect(await page.locator('#unloaded').isVisible()).toBe(false);
+    await page.close();
+  });
+
   it('asks again for a photo that did not load', async () => {
     await server.change(delivered({ deliveredAt: new Date().toISOString() }));
     const page = await context.newPage();

@@ -43,7 +43,8 @@ const whyNobody = (sql: Sql): Fragment => sql`
     from (select o.delivery_tier = any(d.tiers) as serves,
         o.delivery_tier = any(d.tiers) and d.vehicle || ' ' || o.size = any(${CARRIED}::text[]) as fits,
         d.id = any(o.excluded_driver_ids) as gave_back,
-        d.id not in (select busy.driver_id from orders busy where busy.status in ${active(sql)} and busy.driver_id is not null) as is_free
+        d.id not in (select busy.driver_id from orders busy
+          where busy.status in ${active(sql)} and busy.driver_id is not null) as is_free
       from drivers d where d.active and d.on_duty) as drivers_on_duty)`;
 
 /** The columns that {@link toScheduled} reads. */

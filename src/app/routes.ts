@@ -16,7 +16,7 @@ import type { EventWaits } from '../http/event-waits.ts';
 import { withoutQuery } from '../http/input.ts';
 import { driversDocument, storesDocument } from '../http/openapi/document.ts';
 import { served } from '../http/openapi/served.ts';
-import { createReaders } from '../http/readers.ts';
+import { createReaders, createStoresOnly } from '../http/readers.ts';
 import { type AccountSettings, accountRoute } from '../http/routes/account.ts';
 import { cardPageRoutes } from '../http/routes/card-pages.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
@@ -103,7 +103,9 @@ export function apiRoutes(parts: {
   const { config, store, dispatch, matcher, allowances, photos, trackingUrl, failed } = parts;
   const mode = config.sandbox ? 'test' : 'live';
   const stores = createAuthenticator('api_key', parts.credentials.stores, mode);
-  const readers = createReaders(stores, createAuthenticator('organization_key', parts.credentials.organizations, mode));
+  const organizations = createAuthenticator('organization_key', parts.credentials.organizations, mode);
+  const readers = createReaders(stores, organizations);
+  const storesOnly = createStoresOnly(stores, organizations);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
   const rates = createStoreRates(config.storeRate);
   const reads = createReadRates(config.readRate);
@@ -114,17 +116,22 @@ export function apiRoutes(parts: {
   const routes = [
     ...healthRoutes(config, store, parts.metrics, parts.isStarted),
     ordersCreate({ stores, rates, dispatch, store, trackingUrl, isSandbox: sandbox }),
-    ordersBatch({ stores, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
-    quotesRoute({ stores, reads, dispatch, isSandbox: sandbox }),
+    ordersBatch({ stores: storesOnly, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
+    quotesRoute({ stores: storesOnly, reads, dispatch, isSandbox: sandbox }),
     ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: parts.clock.now }),
     ordersList({ stores: readers, reads, store, matcher, now: parts.clock.now }),
-    ordersCancel({ stores, dispatch }),
-    ordersCancellation({ stores, reads, store }),
-    ordersCharge({ stores, dispatch }),
-    ordersPhoto({ stores, reads, photos }),
-    accountRoute({ stores, reads, store, settings: accountSettings(config) }),
+    ordersCancel({ stores: storesOnly, dispatch }),
+    ordersCancellation({ stores: storesOnly, reads, store }),
+    ordersCharge({ stores: storesOnly, dispatch }),
+    ordersPhoto({ stores: storesOnly, reads, photos }),
+    accountRoute({ stores: storesOnly, reads, store, settings: accountSettings(config) }),
     ...(sandbox
-      ? [advanceRoute({ stores, advance: createAdvance({ ...dispatch, store, photos, clock: parts.clock }) })]
+      ? [
+          advanceRoute({
+            stores: storesOnly,
+            advance: createAdvance({ ...dispatch, store, photos, clock: parts.clock }),
+          }),
+        ]
       : []),
     eventsRoute({ stores: readers, reads, store, waits: parts.eventWaits, cursors: parts.eventCursors }),
     ...webhookRoutes({ stores: readers, reads, store, sandbox }),

@@ -5,6 +5,7 @@ export const ERROR_CODES = {
   malformed_json: { status: 400, retryable: false },
   invalid_request: { status: 400, retryable: false },
   unauthorized: { status: 401, retryable: false },
+  forbidden: { status: 403, retryable: false },
   not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   request_timeout: { status: 408, retryable: true },

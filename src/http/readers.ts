@@ -1,3 +1,4 @@
+import { ServiceError } from '../domain/errors.ts';
 import { hasSecretForm } from '../domain/ids.ts';
 import type { OrganizationKey } from '../store/organizations.ts';
 import type { RetailerKey } from '../store/retailers.ts';
@@ -37,6 +38,21 @@ export function createReaders(
         return { kind: 'organization', id: organizationId, organizationId, retailerIds };
       }
       return storeReader(await stores.authenticate(head));
+    },
+  };
+}
+
+/** Authenticates stores, and refuses an organization's key by its right where it is good, not as a wrong one. */
+export function createStoresOnly(
+  stores: Authenticator<RetailerKey>,
+  organizations: Pick<Authenticator<OrganizationKey>, 'authenticate'>,
+): Authenticator<RetailerKey> {
+  return {
+    ...stores,
+    async authenticate(head) {
+      if (!hasSecretForm('organization_key', bearerToken(head) ?? '')) return stores.authenticate(head);
+      await organizations.authenticate(head);
+      throw new ServiceError('forbidden', "An organization's key has no right to this. Use a key of the store itself.");
     },
   };
 }

@@ -61,10 +61,13 @@ test('a chain’s key reads the orders of its stores, and no other’s, and chan
   expect([(await get(ids[2])).status, (await get(newId())).status]).toEqual([404, 404]);
   const created = await place(service, { ...one, apiKey: key });
   const cancelled = await ask(service, `/orders/${ids[0]}/cancel`, { method: 'POST', key, body: { reason: 'other' } });
-  expect([created.status, cancelled.status]).toEqual([401, 401]);
+  const notOurs = `sdk_test_org_${'a'.repeat(32)}`;
+  const account = async (by: string) => (await ask(service, '/account', { key: by })).status;
+  expect([created.status, cancelled.status]).toEqual([401, 403]);
+  expect([await account(key), await account(notOurs)]).toEqual([403, 401]);
   expect(cancelled.body).toMatchObject({
-    message: expect.stringContaining('only reads'),
-    error: { code: 'unauthorized' },
+    message: expect.stringContaining('has no right to this'),
+    error: { code: 'forbidden' },
   });
 
   await sameday('organization', 'remove-store', id, one.retailerId);

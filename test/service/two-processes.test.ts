@@ -237,9 +237,7 @@ test('without Redis a second API process on the same database refuses to start a
   const running = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: first.dataDir });
   try {
     const env = { DATABASE_URL: database.url, DATA_DIR: second.dataDir };
-    await expect(startBuiltService(env)).rejects.toThrow(
-      /Another API process runs on this database\./,
-    );
+    await expect(startBuiltService(env)).rejects.toThrow(/Another API process runs on this database\./);
   } finally {
     expect(await running.stop()).toBe(0);
     await database.drop();

@@ -59,6 +59,8 @@ function errorsOf({ operation, body, onDeadline }: ShownRoute, isBearer: boolean
     'internal',
     'unavailable',
     ...(isBearer ? (['unauthorized'] as const) : []),
+    // The contract has 401 for every key that creates no order of the store.
+    ...(operation.secret === 'api_key' && operation.id !== 'createOrder' ? (['forbidden'] as const) : []),
     ...ofBody,
     ...(operation.body ? (['malformed_json'] as const) : []),
     ...(onDeadline ? [onDeadline] : []),

@@ -37,8 +37,8 @@ export const fanOut = (sql: Sql): Fragment => sql`
   ), jobs as (
     select * from written where parked_for is null
   ), deliveries as (
-    insert into webhook_deliveries (outbox_id, webhook_id, retailer_id, order_id, type, sequence, payload)
+    insert into webhook_deliveries (outbox_id, webhook_id, retailer_id, order_id, type, sequence, payload, created_at)
     select e.outbox_id, e.webhook_id, e.retailer_id, e.order_id, e.type, e.sequence,
-      json_build_object(${eventMembers(sql, sql`e`)})
+      json_build_object(${eventMembers(sql, sql`e`)}), clock_timestamp()
     from owed e
   )`;

@@ -86,6 +86,7 @@ describe('signing in', () => {
     expect(socket.received).toEqual([
       {
         type: 'state',
+        driver_id: expect.any(String),
         on_duty: false,
         on_duty_until: null,
         capacity: 1,

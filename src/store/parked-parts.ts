@@ -37,13 +37,20 @@ export const release = (sql: Sql, ids: Fragment): Fragment => sql`
   returning id, queue, order_id, retailer_id, run_at, relays`;
 
 /** A query of the ids of a webhook's first parked jobs, at most so many, which locks them. */
-export const firstParked = (sql: Sql, webhookId: string | null, most: number): Fragment => sql`
+export const firstParked = (sql: Sql, webhookId: string | null, most: number, own?: Fragment): Fragment => sql`
   select p.id from outbox p where p.parked_for = ${webhookId}::uuid and ${isParked(sql)}
+    ${own ? sql`and (select count(*) from (${own}) own) >= 0` : sql``}
   order by p.parked_at, p.id limit ${most} for update skip locked`;
 
-/** The body of a CTE that releases them. */
-export const releaseNext = (sql: Sql, webhookId: string | null, most: number): Fragment =>
-  release(sql, firstParked(sql, webhookId, most));
+/**
+ * The body of a CTE that releases them.
+ *
+ * @param own reads the statement's change of its own job, which so comes first: a row that was released since the
+ *   statement began is locked before it is found to be no longer parked, and two statements of one webhook would
+ *   each wait for the job of the other
+ */
+export const releaseNext = (sql: Sql, webhookId: string | null, most: number, own: Fragment): Fragment =>
+  release(sql, firstParked(sql, webhookId, most, own));
 
 /** When the delivery of the job `b` is tried next, as far as is known. */
 export const nextTry = (sql: Sql): Fragment => sql`

@@ -92,14 +92,14 @@ export async function recordDelivered(
 ): Promise<OutboxRow[]> {
   const [row] = await sql`
     with job as (
-      update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null
+      update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null returning id
     ), recovered as (
       update webhooks w set failing_since = null, retry_at = null
       where ${isEndpoint(sql, delivery)} and failing_since is not null
     ), delivered as (
       update webhook_deliveries set status = 'delivered', attempts = attempts + 1, result = ${result}, tried_at = now()
       where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'
-    ), jobs as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases)})
+    ), jobs as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases, sql`select id from job`)})
     select ${jobsAsJson(sql)} as outbox`;
   return parseOutboxRows(row?.outbox ?? []);
 }
@@ -132,6 +132,7 @@ export async function recordFailedAttempt(
   { result, retryInSeconds, receiver, releases = 0 }: FailedAttempt,
 ): Promise<{ readonly outbox: readonly OutboxRow[]; readonly disabled: boolean }> {
   const gone = receiver === 'gone';
+  const own = sql`select id from again union all select id from given_up`;
   const [row] = await sql`
     with tried as (
       update webhook_deliveries set attempts = attempts + 1, result = ${result}, tried_at = now(),
@@ -153,13 +154,14 @@ export async function recordFailedAttempt(
     ), again as (${postpone(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
       and exists (select from tried)
       returning id, queue, order_id, retailer_id, run_at, relays
-    ), released as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases)}
-    ), jobs as (
-      select * from again union all select * from released
     ), given_up as (
       update outbox set done_at = now(), failure_code = ${result}
       where id = ${delivery.outboxId} and done_at is null and ${retryInSeconds === null}
         and exists (select from tried)
+      returning id
+    ), released as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases, own)}
+    ), jobs as (
+      select * from again union all select * from released
     )
     select exists (select from failing where disabled_at is not null) as disabled, ${jobsAsJson(sql)} as outbox`;
   return { outbox: parseOutboxRows(row?.outbox ?? []), disabled: row?.disabled ?? false };

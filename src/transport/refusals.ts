@@ -50,9 +50,12 @@ export function refusals(
  */
 function pageMeant(head: RequestHead): Reply | null {
   if (head.method !== 'GET' || !head.header('accept')?.includes('text/html')) return null;
-  if (head.path === '/') return text(307, '', { Location: '/docs', 'Cache-Control': 'no-store' });
-  const page = /^\/[^/](?:.*[^/])?(?=\/+$)/.exec(head.path)?.[0];
-  return page === undefined ? null : text(308, '', { Location: page, 'Cache-Control': 'no-store' });
+  const { path } = head;
+  if (path === '/') return text(307, '', { Location: '/docs', 'Cache-Control': 'no-store' });
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') end--;
+  if (end === path.length || end === 0 || path[1] === '/') return null;
+  return text(308, '', { Location: path.slice(0, end), 'Cache-Control': 'no-store' });
 }
 
 const WRONG_METHOD = new ServiceError('method_not_allowed', 'This address does not take that method.');

@@ -102,6 +102,8 @@ function inMemory(): DriverStore {
 /** The lock of the page that may write what all pages of this phone share. */
 const WRITER = 'sameday-driver-writer';
 let isWriter = true;
+/** How often this page took the lock, also from itself. */
+let claims = 0;
 
 /**
  * Makes this page the one that keeps the state, in place of another window or the page beside the installed app:
@@ -109,10 +111,11 @@ let isWriter = true;
  */
 export function becomeWriter(): void {
   isWriter = true;
+  const mine = ++claims;
   // Without https there is no lock, and no way to find another page out.
   const stolen = navigator.locks?.request(WRITER, { steal: true }, () => new Promise(() => {}));
   stolen?.catch(() => {
-    isWriter = false;
+    if (mine === claims) isWriter = false;
   });
 }
 

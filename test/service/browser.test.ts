@@ -109,7 +109,9 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
       expect(response?.headers()).toMatchObject({
         'referrer-policy': 'no-referrer',
         'cache-control': 'no-store',
-        'content-security-policy': expect.stringMatching(/^default-src 'none'; script-src 'self'; style-src 'self'; /),
+        'content-security-policy': expect.stringMatching(
+          /^default-src 'none'; script-src 'self' 'sha256-[^']+'; style-src 'self'; /,
+        ),
       });
       await page.locator('#link[data-state=live]').waitFor();
       await page.locator('.driver-pin').waitFor();

@@ -350,15 +350,21 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
 
   it('keeps the customer for when there is no network, though it is opened in a second window', async () => {
     const { phone } = await driverWithOrder('Lamp Shop');
-    await eventually(() => kept(phone)).toMatch(NAMED);
+    const stored = () => phone.page.evaluate<string>("localStorage.getItem('sameday-driver-state') ?? ''");
+    await eventually(stored).toMatch(NAMED);
     const second = await phone.context.newPage();
     await second.goto(`${phone.url}/driver`);
     await second.locator('#link[data-state=live]').waitFor();
     await phone.page.locator('#replaced').waitFor();
-    expect(await kept(phone)).toMatch(NAMED);
-    // The window that stood aside has written all that it writes.
-    await phone.page.close();
-    expect(await kept({ ...phone, page: second })).toMatch(NAMED);
+    expect(await stored()).toMatch(NAMED);
+    // The driver goes on in the first window, which writes again.
+    await button(phone, 'Use this one').click();
+    await phone.page.locator('#link[data-state=live]').waitFor();
+    await second.locator('#replaced').waitFor();
+    expect(await stored()).toMatch(NAMED);
+    await button(phone, 'Picked up').click();
+    await eventually(stored).toContain('"status":"picked_up"');
+    expect(await stored()).toMatch(NAMED);
   });
 
   it('keeps its own files for when there is no network, and nothing that the service said', async () => {

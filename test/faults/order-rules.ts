@@ -112,18 +112,20 @@ function judgeRegion(state: string | null, zip: string): [string, Verdict][] {
 
 /**
  * Text of at least one and at most so many code points, on one line, without halves of surrogate pairs and
- * overrides of direction.
+ * overrides of direction, that shows something. Of what nobody sees beyond U+FFFF the verdict is open.
  */
 function text(value: unknown, maxLength: number): Verdict {
   const inner = trimmed(value);
   if (inner === null || inner === '') return 'bad';
-  return [...inner].length <= maxLength && isOneLine(inner) ? 'good' : 'bad';
+  if ([...inner].length > maxLength || !isOneLine(inner)) return 'bad';
+  if (!/^[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800\ufffc]*$/u.test(inner)) return 'good';
+  return /[\u{10000}-\u{10ffff}\ufffc]/u.test(inner) ? 'open' : 'bad';
 }
 
 function email(value: unknown): Verdict {
   const inner = trimmed(value);
   if (inner === null || text(value, 254) === 'bad' || /\s/.test(inner) || inner.split('@').length !== 2) return 'bad';
-  return /^[a-z0-9.+_-]{1,64}@([a-z0-9]+\.)+[a-z]{2,}$/i.test(inner) ? 'good' : 'open';
+  return /^(?=[^@]{1,64}@)[a-z0-9+_-]+(\.[a-z0-9+_-]+)*@([a-z0-9]+\.)+[a-z]{2,}$/i.test(inner) ? 'good' : 'open';
 }
 
 function stateCode(code: string | null): Verdict {

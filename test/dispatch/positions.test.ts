@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createPositions } from '../../src/dispatch/positions.ts';
-import { MAX_CLOCK_LEAD_MS } from '../../src/limits.ts';
+import { DRIVER_SILENT_MS, MAX_CLOCK_LEAD_MS, ROUGH_POSITION_METERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { carrying } from '../matcher/carrying.ts';
@@ -70,4 +70,28 @@ test.each([
   const { matcher, positions } = process();
   expect(positions.report('free', { ...HERE, capturedAtMs: NOW_MS + leadMs })).toBe('taken');
   expect(matcher.driver('free')?.position?.atMs).toBe(NOW_MS);
+});
+
+test('a rough position moves no driver who was last known to be within it, and places any other', () => {
+  const { matcher, positions } = process();
+  const at = (north: number) => ({ lat: HERE.lat + north / 111_195, lng: HERE.lng });
+  const place = () => matcher.driver('free')?.position;
+  const rough = { accuracyMeters: ROUGH_POSITION_METERS + 1 };
+  expect(positions.report('free', { ...at(0), ...rough, capturedAtMs: NOW_MS - 3_000 })).toBe('taken');
+  expect(place()).toEqual({ ...at(0), atMs: NOW_MS - 3_000 });
+  // They are heard of all the same.
+  expect(positions.report('free', { ...at(900), ...rough, capturedAtMs: NOW_MS - 2_000 })).toBe('taken');
+  expect(place()).toEqual({ ...at(0), atMs: NOW_MS - 2_000 });
+  expect(positions.report('free', { ...at(900), accuracyMeters: 30, capturedAtMs: NOW_MS - 1_000 })).toBe('taken');
+  expect(place()).toMatchObject(at(900));
+  expect(positions.report('free', { ...at(5_000), ...rough })).toBe('taken');
+  expect(place()).toMatchObject(at(5_000));
+});
+
+test('a rough position places a driver of whom nothing was heard for long', () => {
+  const { matcher, positions } = process();
+  positions.receive({ driverId: 'free', ...HERE, atMs: NOW_MS - DRIVER_SILENT_MS - 1 });
+  const near = { lat: HERE.lat + 0.005, lng: HERE.lng };
+  expect(positions.report('free', { ...near, accuracyMeters: ROUGH_POSITION_METERS + 1 })).toBe('taken');
+  expect(matcher.driver('free')?.position).toMatchObject(near);
 });

@@ -106,11 +106,11 @@ export async function holdApiLock(
   const applicationName = `sameday-api-lock ${processId}`;
   const sql = connect({ url, max: 1, applicationName });
   closers.add('API lock', () => sql.end({ timeout: 1 }));
+  const lock = sql(hasRedis ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock');
   const take = async () => {
     const [row] = await sql`
       select exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted)
-        or ${hasRedis ? sql`pg_try_advisory_lock_shared(${API_LOCK}::int8)` : sql`pg_try_advisory_lock(${API_LOCK}::int8)`}
-        as held`;
+        or ${lock}(${API_LOCK}::int8) as held`;
     return row?.held === true;
   };
   if (!(await take())) {

@@ -10,7 +10,7 @@ import type { TierTable } from './tier-table.ts';
  * not found for it; once the table has the tier, {@link renumber} gives it one.
  */
 export class TierSets {
-  /** By set: the tiers, the vehicle, the tiers' bits by the table of now, and how many drivers are on duty, and free. */
+  /** By set: the tiers, the vehicle, the bits of the tiers by the table of now, and the drivers on duty, and free. */
   readonly tierIds: (readonly TierId[])[] = [];
   private readonly vehicles: Vehicle[] = [];
   readonly bits: number[] = [];

@@ -41,7 +41,8 @@ export async function pickUpLate(
         where e.order_id = ${orderId} and e.type = 'released' and e.sequence > a.sequence
         order by e.sequence limit 1
       ) r
-      where d.id = ${driverId} and d.active and r.reason = 'driver_silent' and ${capturedAt}::timestamptz >= a.at - make_interval(secs => ${LATE_PICKUP_LAG_SECONDS})
+      where d.id = ${driverId} and d.active and r.reason = 'driver_silent'
+        and ${capturedAt}::timestamptz >= a.at - make_interval(secs => ${LATE_PICKUP_LAG_SECONDS})
     )`;
   const update = sql`
     update orders set status = 'picked_up', driver_id = ${driverId}, driver_slot = (select slot from former),

@@ -48,7 +48,8 @@ const whyNobody = (sql: Sql): Fragment => sql`(
     from (select n, is_free, ${serves(sql, sql`k`)} as serves, ${fits(sql, sql`k`)} as fits from fleet k) k
   ) f, (
     select count(*) as drivers, count(*) filter (where ${isFree(sql)}) as free from drivers d
-    where d.id = any(o.excluded_driver_ids) and d.active and d.on_duty and ${serves(sql, sql`d`)} and ${fits(sql, sql`d`)}
+    where d.id = any(o.excluded_driver_ids) and d.active and d.on_duty
+      and ${serves(sql, sql`d`)} and ${fits(sql, sql`d`)}
   ) g)`;
 
 const serves = (sql: Sql, driver: Fragment): Fragment => sql`o.delivery_tier = any(${driver}.tiers)`;

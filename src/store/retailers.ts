@@ -35,7 +35,8 @@ export async function findKey(db: Db, keyHash: string): Promise<RetailerKey | nu
 /** The same for many hashes, by hash; a key without an active store is missing. */
 export async function findKeys({ sql }: Db, keyHashes: readonly string[]): Promise<Map<string, RetailerKey>> {
   const rows = await sql`
-    select k.key_hash, k.id as key_id, k.valid_until is not null as key_ends, r.id, r.name, r.address, r.lat, r.lng, r.orders_per_second
+    select k.key_hash, k.id as key_id, k.valid_until is not null as key_ends, r.id,
+      r.name, r.address, r.lat, r.lng, r.orders_per_second
     from api_keys k join retailers r on r.id = k.retailer_id
     where k.key_hash = any(${keyHashes as string[]}::text[]) and ${keyIsGood(sql)} and r.status = 'active'`;
   return new Map(

@@ -1,6 +1,7 @@
 import { PHOTO_DEADLINE_MS } from '../limits.ts';
 import { learnClock } from './driver-clock.ts';
-import { meaningOf, type Sent } from './driver-queue.ts';
+import type { Sent } from './driver-lane.ts';
+import { meaningOf } from './driver-queue.ts';
 import type { Action, Day, ToldState } from './driver-state.ts';
 
 /** Longest request without a photo. */

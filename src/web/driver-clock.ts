@@ -1,4 +1,4 @@
-/** Difference below which a phone's clock counts as right: a slow reply and the whole seconds of a header explain it. */
+/** Difference below which a phone's clock counts as right: a slow reply and a header in whole seconds explain it. */
 const WRONG_MS = 20_000;
 
 let aheadMs = 0;

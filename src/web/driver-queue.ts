@@ -1,16 +1,6 @@
 import type { ErrorCode } from '../domain/errors.ts';
-import type { Action, Progress, Refusal } from './driver-state.ts';
-
-/** The outcome of sending an action, which stays owed after `later` and `signed_out`. */
-export type Sent =
-  | { readonly kind: 'done'; readonly status: string; readonly sequence: number }
-  | ({ readonly kind: 'refused' } & Refusal)
-  | { readonly kind: 'signed_out' }
-  | {
-      readonly kind: 'later';
-      /** It was on its way for long and had no reply: less may get through. */
-      readonly isSlow?: boolean;
-    };
+import { Lane, type Sent } from './driver-lane.ts';
+import type { Action, Progress } from './driver-state.ts';
 
 /** The storage of actions, which outlives the page. */
 export type ActionStore = {
@@ -35,8 +25,6 @@ export type Sending = {
   shrink(photo: ArrayBuffer, mostBytes: number): Promise<ArrayBuffer | null>;
 };
 
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MAX_MS = 30_000;
 /** A photo that was too slow is sent in a third of its bytes, so that two tries find what gets through. */
 const SMALLER = 3;
 
@@ -45,8 +33,8 @@ const SMALLER = 3;
  * they were done, each when the one before it is answered, as it may need that. Photos are sent beside the other
  * actions, which are small, so that a weak network that takes a minute for a photo holds no pickup up. What cannot
  * be sent is tried again with growing pauses, and at once on `wake`; a photo that is on its way for too long is made
- * smaller before, and so are the next ones until they get through. There are never more actions than the orders carried have steps, since the next order comes
- * over the network.
+ * smaller before, and so are the next ones until they get through. There are never more actions than the orders
+ * carried have steps, since the next order comes over the network.
  *
  * What the service refuses stays until the driver has seen why, and what another driver did on this phone stays
  * until that one signs in again.
@@ -215,80 +203,6 @@ export class ActionQueue {
       () => this.#unkept.add(action.id),
     );
     if (this.#unkept.has(action.id)) this.#listener.changed();
-  }
-}
-
-type LaneParts = {
-  next(): Action | null;
-  send(action: Action, signal: AbortSignal): Promise<Sent>;
-  apply(action: Action, sent: Sent): Promise<boolean>;
-  random(): number;
-};
-
-/** Sends one action at a time. */
-class Lane {
-  readonly #parts: LaneParts;
-  #failures = 0;
-  #running = false;
-  #sending: AbortController | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(parts: LaneParts) {
-    this.#parts = parts;
-  }
-
-  wake(): void {
-    this.#failures = 0;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.go();
-  }
-
-  /** Sends what there is, unless it waits to try again. */
-  go(): void {
-    if (this.#timer === undefined) void this.#run();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.interrupt();
-  }
-
-  interrupt(): void {
-    this.#sending?.abort();
-  }
-
-  async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    for (let next = this.#parts.next(); next !== null; next = this.#parts.next()) {
-      const sent = await this.#sendOne(next);
-      if (sent.kind !== 'later') this.#failures = 0;
-      if (await this.#parts.apply(next, sent)) continue;
-      if (sent.kind === 'later') this.#goLater();
-      break;
-    }
-    this.#running = false;
-  }
-
-  async #sendOne(action: Action): Promise<Sent> {
-    this.#sending = new AbortController();
-    try {
-      return await this.#parts.send(action, this.#sending.signal);
-    } finally {
-      this.#sending = null;
-    }
-  }
-
-  #goLater(): void {
-    if (this.#parts.next() === null) return;
-    const ceiling = Math.min(RETRY_FIRST_MS * 2 ** this.#failures, RETRY_MAX_MS);
-    this.#failures += 1;
-    const again = () => {
-      this.#timer = undefined;
-      void this.#run();
-    };
-    this.#timer = setTimeout(again, ceiling * (0.5 + this.#parts.random() / 2));
   }
 }
 

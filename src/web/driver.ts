@@ -194,7 +194,8 @@ function showSignIn(): void {
   screen = 'sign-in';
   stayAwake();
   show();
-  void store.all().then((actions) => {
+  const read = store.all().catch(() => []);
+  void read.then((actions) => {
     if (screen !== 'sign-in') return;
     leftBehind = actions;
     show();

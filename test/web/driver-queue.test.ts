@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ActionQueue, type ActionStore, meaningOf, type Sent } from '../../src/web/driver-queue.ts';
+import type { Sent } from '../../src/web/driver-lane.ts';
+import { ActionQueue, type ActionStore, meaningOf } from '../../src/web/driver-queue.ts';
 import type { Action } from '../../src/web/driver-state.ts';
 
 const DONE: Sent = { kind: 'done', status: 'picked_up', sequence: 3 };

@@ -1436,6 +1436,8 @@ export const POSTGRES_READY_MS = 120_000;
 export const POSTGRES_RETRY_MS = 30_000;
 /** Pause between two such attempts. */
 export const POSTGRES_RETRY_PAUSE_MS = 100;
+/** Most attempts to make the user of the embedded Postgres. A user is made in 0.1 s, one after the other. */
+export const POSTGRES_USER_TRIES = 50;
 /** Interval at which the state of a starting or stopping Postgres is read. */
 export const POSTGRES_POLL_MS = 10;
 /** Interval at which a start that takes long says so. */

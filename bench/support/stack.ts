@@ -98,7 +98,7 @@ async function fillStack(
   const redis = findRedisServer() === undefined ? undefined : await ownRedis();
   if (redis) keep(redis);
   const { dataDir, quit } = keep(newCluster());
-  const start = () => startEmbeddedPostgres({ dataDir, log: () => undefined });
+  const start = () => startEmbeddedPostgres({ dataDir, log: () => undefined, superuser: true });
   const first = await start();
   if (countsStatements) await loadCounter(first);
   const server = countsStatements ? await start() : first;

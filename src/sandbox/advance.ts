@@ -107,6 +107,6 @@ export function createAdvance(deps: {
 
   async function deliver(action: DriverAction): Promise<ActionOutcome | null> {
     const stored = await deps.photos.store(await photo, () => true, action.driverId);
-    return stored.name === undefined ? null : actions.deliver(action, stored.name);
+    return stored.name === undefined ? null : actions.deliver(action, { name: stored.name, isBlank: false });
   }
 }

@@ -1,9 +1,16 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { POSTGRES_INIT_MS } from '../limits.ts';
 import { type Binaries, programPath } from './postgres-binaries.ts';
 import type { Place } from './postgres-place.ts';
+
+/** The service's database, and the role that owns it. */
+export const DATABASE = 'sameday';
+export const ROLE = 'sameday';
+/** The cluster's superuser. Nobody knows its password, so it can't log in. */
+const SUPERUSER = 'postgres';
 
 /** Postgres's environment, without any PG… variable of this process. Windows needs its own. */
 const ENVIRONMENT = process.platform === 'win32' ? {} : { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
@@ -11,36 +18,65 @@ const ENVIRONMENT = process.platform === 'win32' ? {} : { env: { PATH: '/usr/bin
 /** Runs a program as the cluster's user, in a folder that this user may enter. */
 export const spawnOptions = (place: Place) => ({ ...ENVIRONMENT, ...place.runAs, cwd: place.runAs ? '/' : undefined });
 
-/** Makes the cluster where there is none, or where a killed process left it unfinished; true when it did. */
-export async function initCluster(place: Place, binaries: Binaries, durable: boolean): Promise<boolean> {
+/**
+ * Makes the cluster, its role and its database where there is none, or where a killed process left it unfinished;
+ * true when it did.
+ */
+export async function initCluster(
+  place: Place,
+  binaries: Binaries,
+  options: { readonly durable: boolean; readonly superuser: boolean },
+): Promise<boolean> {
   if (existsSync(place.clusterDir)) return false;
   const draft = `${place.clusterDir}.draft`;
   const passwordFile = `${place.clusterDir}.password`;
   await rm(draft, { recursive: true, force: true });
   rmSync(passwordFile, { force: true });
-  writeFileSync(passwordFile, place.record.password, { mode: 0o600, flag: 'wx' });
+  writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
   if (place.runAs) chownSync(passwordFile, place.runAs.uid, place.runAs.gid);
-  const args = ['-D', draft, '-U', 'sameday', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
+  const args = ['-D', draft, '-U', SUPERUSER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
   args.push('--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions');
-  if (!durable) args.push('--no-sync');
+  if (!options.durable) args.push('--no-sync');
   try {
     await run(programPath(binaries, 'initdb'), args, { ...spawnOptions(place), timeout: POSTGRES_INIT_MS });
   } finally {
     rmSync(passwordFile, { force: true });
   }
+  await makeRole(place, binaries, draft, options);
   await rename(draft, place.clusterDir);
   return true;
 }
 
-function run(program: string, args: string[], options: object): Promise<void> {
+/** Makes the role and its database by a Postgres that serves its input alone, so that no password is needed. */
+function makeRole(
+  place: Place,
+  binaries: Binaries,
+  folder: string,
+  { durable, superuser }: { readonly durable: boolean; readonly superuser: boolean },
+): Promise<void> {
+  const settings = { exit_on_error: 'on', fsync: durable ? 'on' : 'off', log_min_error_statement: 'panic' };
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  // The password is of letters, digits, - and _.
+  const statements = [
+    `create role ${ROLE} login ${superuser ? 'superuser' : ''} password '${place.record.password}'`,
+    `create database ${DATABASE} owner ${ROLE}`,
+  ];
+  const input = statements.map((statement) => `${statement}\n`).join('');
+  const single = ['--single', ...args, '-D', folder, 'template1'];
+  return run(programPath(binaries, 'postgres'), single, { ...spawnOptions(place), timeout: POSTGRES_INIT_MS }, input);
+}
+
+function run(program: string, args: string[], options: object, input = ''): Promise<void> {
   return new Promise((resolve, reject) => {
-    execFile(program, args, { ...options, encoding: 'utf8' }, (error, _stdout, stderr) => {
+    const child = execFile(program, args, { ...options, encoding: 'utf8' }, (error, _stdout, stderr) => {
       if (error === null) resolve();
       else if (/look up effective user/.test(stderr)) {
         const user = `user id ${(options as { uid?: number }).uid ?? process.geteuid?.()}`;
         reject(new Error(`Postgres needs an entry for ${user} in /etc/passwd: add one, or set DATABASE_URL.`));
       } else reject(new Error(`${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ') || error.message}`));
     });
+    // A program that ends early does not read it; its exit tells.
+    child.stdin?.on('error', () => undefined).end(input);
   });
 }
 

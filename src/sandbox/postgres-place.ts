@@ -2,11 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isReachableByAll } from './postgres-binaries.ts';
+import { clusterUser, type UnixUser } from './postgres-user.ts';
 
 /** The folder of clusters that the unprivileged user cannot reach in DATA_DIR. */
 const SYSTEM_DATA = '/var/lib/sameday';
-/** `nobody` on every Linux, since Postgres refuses to run as root. */
-const NOBODY = { uid: 65534, gid: 65534 };
 
 /** The content of DATA_DIR/postgres.json (mode 0600). */
 export type PlaceRecord = {
@@ -25,7 +24,7 @@ export type Place = {
   readonly clusterDir: string;
   readonly logFile: string;
   /** The user that Postgres runs as; undefined for this process's own. */
-  readonly runAs: { readonly uid: number; readonly gid: number } | undefined;
+  readonly runAs: UnixUser | undefined;
   save(changes: Partial<PlaceRecord>): void;
 };
 
@@ -34,7 +33,7 @@ export type Place = {
  * the unprivileged user cannot enter DATA_DIR, it is a folder in `/var/lib/sameday` that
  * `DATA_DIR/postgres.json` names.
  */
-export function openPlace(dataDir: string): Place {
+export async function openPlace(dataDir: string, log: (line: string) => void): Promise<Place> {
   mkdirSync(dataDir, { recursive: true });
   const file = join(dataDir, 'postgres.json');
   let record = readRecord(file) ?? newRecord(dataDir);
@@ -49,7 +48,7 @@ export function openPlace(dataDir: string): Place {
   const folder = resolve(realpathSync(dataDir), record.folder);
   const clusterDir = join(folder, 'cluster');
   mkdirSync(folder, { recursive: true });
-  const runAs = process.geteuid?.() === 0 ? ownerOf(clusterDir) : undefined;
+  const runAs = process.geteuid?.() === 0 ? (ownerOf(clusterDir) ?? (await clusterUser(log))) : undefined;
   if (runAs) chownSync(folder, runAs.uid, runAs.gid);
   save({});
   return {
@@ -63,10 +62,10 @@ export function openPlace(dataDir: string): Place {
   };
 }
 
-/** The owner of an existing cluster, which root keeps, else `nobody`. */
-function ownerOf(clusterDir: string): { uid: number; gid: number } {
+/** The owner of an existing cluster, which root keeps. */
+function ownerOf(clusterDir: string): UnixUser | undefined {
   const stat = statSync(clusterDir, { throwIfNoEntry: false });
-  return stat && stat.uid !== 0 ? { uid: stat.uid, gid: stat.gid } : NOBODY;
+  return stat && stat.uid !== 0 ? { uid: stat.uid, gid: stat.gid } : undefined;
 }
 
 function readRecord(file: string): PlaceRecord | undefined {

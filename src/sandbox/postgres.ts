@@ -2,15 +2,13 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POSTGRES_CONNECTIONS, POSTGRES_READY_MS, POSTGRES_RETRY_MS, POSTGRES_RETRY_PAUSE_MS } from '../limits.ts';
+import { POSTGRES_CONNECTIONS, POSTGRES_RETRY_MS, POSTGRES_RETRY_PAUSE_MS } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
 import { type Binaries, prepareBinaries } from './postgres-binaries.ts';
-import { initCluster } from './postgres-cluster.ts';
+import { DATABASE, initCluster, ROLE } from './postgres-cluster.ts';
 import { openPlace, type Place } from './postgres-place.ts';
 import { findPostmaster, type Postmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';
 import { processStart } from './processes.ts';
-
-const DATABASE = 'sameday';
 
 export type EmbeddedPostgres = {
   /** Holds user and password, so it must not be logged. */
@@ -37,29 +35,24 @@ export async function startEmbeddedPostgres(options: {
   /** False for tests only: a power cut may then destroy the cluster. */
   readonly durable?: boolean;
   readonly maxConnections?: number;
+  /** True for tests and benchmarks only: the role of a new cluster may then do everything. */
+  readonly superuser?: boolean;
 }): Promise<EmbeddedPostgres> {
-  const { log, durable = true, maxConnections = POSTGRES_CONNECTIONS } = options;
-  const place = openPlace(options.dataDir);
+  const { log, durable = true, superuser = false, maxConnections = POSTGRES_CONNECTIONS } = options;
+  const place = await openPlace(options.dataDir, log);
   const binaries = await prepareBinaries(join(options.dataDir, 'cache'), log);
   const left = await takeOver(place, binaries, log);
   if (left !== undefined) return left;
 
-  if (await initCluster(place, binaries, durable)) log('Made a new Postgres cluster');
+  if (await initCluster(place, binaries, { durable, superuser })) log('Made a new Postgres cluster');
   refuseOtherVersion(place, binaries);
   place.save({ binaries: binaries.root, owner: { pid: process.pid, started: processStart(process.pid) ?? '' } });
   const postmaster = await startWithRetries(place, binaries, { durable, maxConnections }, log);
-  const url = urlOf(place, postmaster.port);
-  try {
-    await ensureDatabase(place, postmaster.port);
-  } catch (error) {
-    await stopPostmaster(postmaster.pid);
-    throw error;
-  }
-  return { url, reused: false, stop: () => stopPostmaster(postmaster.pid) };
+  return { url: urlOf(place, postmaster.port), reused: false, stop: () => stopPostmaster(postmaster.pid) };
 }
 
-const urlOf = (place: Place, port: number, database = DATABASE): string =>
-  `postgres://sameday:${place.record.password}@127.0.0.1:${port}/${database}`;
+const urlOf = (place: Place, port: number): string =>
+  `postgres://${ROLE}:${place.record.password}@127.0.0.1:${port}/${DATABASE}`;
 
 /** Takes over a server that runs on the cluster and answers; otherwise makes sure that none runs. */
 async function takeOver(
@@ -135,19 +128,6 @@ async function answers(url: string): Promise<boolean> {
     return true;
   } catch {
     return false;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
-}
-
-async function ensureDatabase(place: Place, port: number): Promise<void> {
-  const url = urlOf(place, port, 'postgres');
-  // Copying the template can take longer on a slow disk than STATEMENT_TIMEOUT_MS.
-  const bounds = { statementTimeoutMs: POSTGRES_READY_MS, deadlineMs: POSTGRES_READY_MS };
-  const sql = connect({ url, max: 1, applicationName: 'sameday start', ...bounds });
-  try {
-    const [found] = await sql`select 1 from pg_database where datname = ${DATABASE}`;
-    if (found === undefined) await sql`create database ${sql(DATABASE)}`;
   } finally {
     await sql.end({ timeout: 1 });
   }

@@ -30,7 +30,7 @@ export type Postgres = {
 };
 
 export async function openPostgres(dataDir: string): Promise<Postgres> {
-  const begin = () => startEmbeddedPostgres({ dataDir, log: () => undefined });
+  const begin = () => startEmbeddedPostgres({ dataDir, log: () => undefined, superuser: true });
   let server = await begin();
   const { folder } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
   const whole = resolve(dataDir, folder);

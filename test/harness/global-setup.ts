@@ -15,7 +15,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dataDir = mkdtempSync(join(tmpdir(), 'sameday-test-'));
   // Root's Postgres runs as another user, which needs access to the folder.
   chmodSync(dataDir, 0o755);
-  const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined, durable: false, maxConnections: 300 });
+  const options = { dataDir, log: () => undefined, durable: false, maxConnections: 300, superuser: true };
+  const postgres = await startEmbeddedPostgres(options);
   const close = async (): Promise<void> => {
     await postgres.stop();
     const { folder } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
+import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { processStart } from '../../src/sandbox/processes.ts';
 import { bundleProgram, type Child, runNode } from '../harness/child.ts';
@@ -106,13 +107,35 @@ describe('the embedded Postgres', () => {
     const wrong = new URL(url);
     wrong.password = 'guess';
     await expect(using(wrong.href, (sql) => sql`select 1`)).rejects.toMatchObject({ code: '28P01' });
-    const [row] = await using(
-      url,
-      (sql) =>
-        sql`select current_setting('listen_addresses') as hosts, current_setting('unix_socket_directories') as s`,
-    );
-    expect(row).toEqual({ hosts: '127.0.0.1', s: '' });
+    const file = readFileSync(join(folder(), 'cluster/postmaster.pid'), 'utf8').split('\n');
+    expect({ socketFolder: file[4], host: file[5] }).toEqual({ socketFolder: '', host: '127.0.0.1' });
     expect(statSync(join(dataDir, 'postgres.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('gives the service a role that owns its database and no more', async () => {
+    const { url } = await start();
+    const [role] = await using(
+      url,
+      (sql) => sql`
+        select rolname, rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, d.datdba = r.oid as owner
+        from pg_roles r, pg_database d where rolname = current_user and datname = current_database()`,
+    );
+    const nothing = { rolcreatedb: false, rolcreaterole: false, rolreplication: false, rolbypassrls: false };
+    expect(role).toEqual({ rolname: 'sameday', rolsuper: false, ...nothing, owner: true });
+    await using(url, async (sql) => {
+      await expect(sql`copy (select 1) to program 'true'`).rejects.toMatchObject({ code: '42501' });
+      await expect(sql`alter system set fsync = off`).rejects.toMatchObject({ code: '42501' });
+    });
+    await migrateDatabase({ url, dir: join(import.meta.dirname, '../../migrations') });
+    await using(url, (sql) => sql`select from orders`);
+  });
+
+  it.runIf(process.geteuid?.() === 0)('belongs to a user of its own where root starts it', async () => {
+    await start();
+    const { uid } = statSync(join(folder(), 'cluster'));
+    expect(uid).not.toBe(0);
+    expect(uid).not.toBe(65_534);
+    expect(statSync(`/proc/${postmasterPid()}`).uid).toBe(uid);
   });
 
   it('is durable and reads text and time alike everywhere', async () => {

@@ -1,5 +1,5 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
-import { type JudgedStep, type Receipt, withPhoto } from '../domain/payout.ts';
+import { type HandoverPhoto, type JudgedStep, type Receipt, withPhoto } from '../domain/payout.ts';
 import { MAX_ACTION_TRIES } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -28,8 +28,8 @@ export type DriverActions = {
   pickUp(action: DriverAction): Promise<ActionOutcome>;
   /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
   foreseeDelivery(action: DriverAction): Promise<ActionOutcome | null>;
-  /** @param photoIsBlank whether the photo shows nothing, which holds the payout; false by default */
-  deliver(action: DriverAction, photoName: string, photoIsBlank?: boolean): Promise<ActionOutcome>;
+  /** @param photo one that shows nothing, or none, holds the payout */
+  deliver(action: DriverAction, photo: HandoverPhoto | null): Promise<ActionOutcome>;
   release(action: DriverAction, reason: ReleaseReason): Promise<ActionOutcome>;
   undeliverable(action: DriverAction, reason: UndeliverableReason): Promise<ActionOutcome>;
   returned(action: DriverAction): Promise<ActionOutcome>;
@@ -183,10 +183,10 @@ export function createDriverActions(deps: {
       return outcome.kind === 'not_found' ? pickUpLate(action, outcome) : outcome;
     },
     foreseeDelivery: (action) => foresee(action, 'delivered'),
-    async deliver(action, photoName, photoIsBlank = false) {
+    async deliver(action, photo) {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) =>
-        store.deliverOrder(orderId, driverId, photoName, stamp, withPhoto(receipt, photoIsBlank), textDelaySeconds);
+        store.deliverOrder(orderId, driverId, photo?.name ?? null, stamp, withPhoto(receipt, photo), textDelaySeconds);
       const outcome = await step(action, 'delivered', write);
       // Also for a repeated action, as the first request may have ended before this.
       if (outcome.kind === 'done') freed(driverId, orderId);

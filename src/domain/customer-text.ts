@@ -42,7 +42,7 @@ function wordsOf(kind: TextKind, reason: UndeliverableReason | null): string {
     case 'on_the_way':
       return 'your delivery is on its way. Follow it here';
     case 'delivered':
-      return 'your delivery was handed over. See the photo here';
+      return 'your delivery was handed over. See it here';
     case 'not_delivered':
       return `your delivery could not be handed over${BECAUSE[reason ?? 'other']}. It goes back to the store`;
   }

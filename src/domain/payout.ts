@@ -25,6 +25,7 @@ export const HELD_REASONS = [
   'handover_far',
   'at_pickup',
   'blank_photo',
+  'no_photo',
   'no_position',
   'implausible_time',
 ] as const;
@@ -92,9 +93,17 @@ export function doubtsAbout(received: StepReceived): Doubt[] {
   return doubts;
 }
 
+/** The photo of a handover; null where the driver's camera is broken. */
+export type HandoverPhoto = {
+  readonly name: string;
+  /** Whether it shows nothing. */
+  readonly isBlank: boolean;
+};
+
 /** The receipt of a delivery with what its photo tells. */
-export function withPhoto(receipt: Receipt | null, isBlank: boolean): Receipt | null {
-  return receipt && isBlank ? { ...receipt, doubts: [...receipt.doubts, 'blank_photo'] } : receipt;
+export function withPhoto(receipt: Receipt | null, photo: HandoverPhoto | null): Receipt | null {
+  const doubt = photo === null ? 'no_photo' : photo.isBlank ? 'blank_photo' : null;
+  return receipt && doubt ? { ...receipt, doubts: [...receipt.doubts, doubt] } : receipt;
 }
 
 /** Where a step happens; null where that is not known. */

@@ -45,7 +45,10 @@ export type ProofPhotos = {
   discard(name: string): Promise<void>;
 };
 
-/** Actions on an order: `POST /driver/orders/{id}/pick-up`, `deliver`, `release`, `undeliverable`, `return`. */
+/**
+ * Actions on an order: `POST /driver/orders/{id}/pick-up`, `deliver`, `deliver-without-photo`, `release`,
+ * `undeliverable`, `return`.
+ */
 export function driverActionRoutes(parts: {
   readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
   readonly actions: DriverActions;
@@ -95,7 +98,7 @@ export function driverActionRoutes(parts: {
     const delivery = deliveryOf(head, driverId);
     const photo = await storePhoto(driverId, body, () => !signal.aborted);
     try {
-      const outcome = await asWritten(actions.deliver(delivery, photo.name, photo.isBlank), SEND_AGAIN);
+      const outcome = await asWritten(actions.deliver(delivery, photo), SEND_AGAIN);
       if (outcome.kind !== 'done' || outcome.repeated) await photos.discard(photo.name);
       return replyTo(outcome);
     } catch (error) {
@@ -127,6 +130,7 @@ export function driverActionRoutes(parts: {
     action('release', validators.release, (release, { reason }) => actions.release(release, reason)),
     action('undeliverable', validators.undeliverable, (failed, { reason }) => actions.undeliverable(failed, reason)),
     action('return', validators.driverAction, actions.returned),
+    action('deliver-without-photo', validators.driverAction, (delivery) => actions.deliver(delivery, null)),
     {
       method: 'post',
       pattern: '/driver/orders/:id/deliver',

@@ -139,4 +139,11 @@ export const driverActions = {
     query: schemas.driverAction,
     errors: [...refused, 'unusable_photo'],
   },
+  'deliver-without-photo': {
+    ...action,
+    id: 'deliverOrderWithoutPhoto',
+    summary: 'The parcel was handed over, and the camera is broken; the payout is held',
+    body: schemas.driverAction,
+    errors: refused,
+  },
 } as const satisfies Record<string, Operation>;

@@ -58,6 +58,7 @@ ${WORK}
 ${RELEASE}
 ${UNDELIVERABLE}
 ${FAR}
+${NO_PHOTO}
 ${LAST}
 ${LEAVE}
 </body>
@@ -129,6 +130,7 @@ const BAR = html`<p id="duty-for" class="field" hidden><label for="duty-hours">$
 <div id="proof" class="proof" hidden>
 <figure id="preview" class="preview" hidden><img id="preview-image" alt="${say('photoAlt')}" data-say-alt="photoAlt"></figure>
 <div id="camera-field" class="camera"><input id="camera" type="file" accept="image/*" capture="environment"><label for="camera" id="camera-label">${word('photoTake')}</label></div>
+<button id="no-camera" type="button" class="quiet wide">${word('noCamera')}</button>
 <button id="not-there" type="button" class="quiet wide">${word('notThere')}</button>
 </div>
 <button id="primary" type="button" class="primary" hidden></button>`;
@@ -152,6 +154,7 @@ function questionDialog(id: string, title: DriverText, confirm: DriverText, canc
 }
 
 const FAR = questionDialog('far', 'farTitle', 'farConfirm', 'goBack');
+const NO_PHOTO = questionDialog('no-photo', 'noPhotoTitle', 'noPhotoConfirm', 'goBack');
 const LAST = questionDialog('last', 'lastTitle', 'lastConfirm', 'lastCancel');
 
 function reasonDialog(sheet: {

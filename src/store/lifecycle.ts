@@ -77,7 +77,7 @@ export function deliverOrder(
   db: Db,
   orderId: string,
   driverId: string,
-  photoName: string,
+  photoName: string | null,
   stamp: ActionStamp,
   receipt: Receipt | null = null,
   textDelaySeconds = 0,
@@ -85,7 +85,7 @@ export function deliverOrder(
   const { sql } = db;
   const proof = receipt?.proof;
   const update = sql`
-    update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName},
+    update orders set status = 'delivered', delivered_at = now(), photo_name = ${photoName}::text,
       proof_distance_meters = ${proof?.distanceMeters ?? null}::int4, sequence = sequence + 1
     where id = ${orderId} and driver_id = ${driverId} and status = 'picked_up'`;
   const event = proof

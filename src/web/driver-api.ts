@@ -62,7 +62,8 @@ export class DriverApi {
   }
 
   async act(action: Action, signal: AbortSignal): Promise<Sent> {
-    const path = `/driver/orders/${encodeURIComponent(action.orderId)}/${action.kind}`;
+    const step = action.kind === 'deliver' && !action.photo ? 'deliver-without-photo' : action.kind;
+    const path = `/driver/orders/${encodeURIComponent(action.orderId)}/${step}`;
     const stamp = { action_id: action.id, captured_at: action.capturedAt };
     const startedMs = performance.now();
     const reply = action.photo

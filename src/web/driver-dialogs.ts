@@ -49,8 +49,12 @@ export function followDialogs(
   follow('leave', () => listener.leave());
 }
 
+/** The sheets of `ask`. */
+const QUESTIONS = ['far', 'last', 'no-photo'] as const;
+type Question = (typeof QUESTIONS)[number];
+
 /** Asks something about an order's handover, or about the parcels on board, with a text of its own. */
-export function ask(id: 'far' | 'last', text: string, orderIds: readonly string[], confirmed: () => void): void {
+export function ask(id: Question, text: string, orderIds: readonly string[], confirmed: () => void): void {
   setText(byId(`${id}-text`), text);
   open(id, orderIds);
   const form = byId(id).querySelector('form') as HTMLFormElement;
@@ -66,7 +70,7 @@ export function ask(id: 'far' | 'last', text: string, orderIds: readonly string[
 
 /** Lets the sheets of `ask` be closed without an answer, and leaves no customer in them. */
 export function followQuestions(): void {
-  for (const id of ['far', 'last']) {
+  for (const id of QUESTIONS) {
     const dialog = byId<HTMLDialogElement>(id);
     closable(dialog);
     dialog.addEventListener('close', () => setText(byId(`${id}-text`), ''));

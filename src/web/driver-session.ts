@@ -195,7 +195,7 @@ export class Session {
   async act(
     kind: ActionKind,
     orderIds: readonly string[],
-    detail: { readonly reason?: string; readonly photo?: ArrayBuffer } = {},
+    detail: { readonly reason?: string; readonly photo?: ArrayBuffer | null } = {},
   ): Promise<void> {
     const capturedAt = new Date(nowMs()).toISOString();
     const { reason = null, photo = null } = detail;

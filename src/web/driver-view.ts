@@ -127,9 +127,10 @@ function renderBar(say: Say, next: Next | null, { screen, shown, onDuty, photo, 
   setText(byId('camera-label'), say(PHOTO_TEXTS[photo]));
   byId<HTMLInputElement>('camera').disabled = photo === 'preparing';
   byId('preview').hidden = photo !== 'ready';
+  byId('no-camera').hidden = photo !== 'none';
   byId('bar').hidden = screen !== 'work' || (text === null && !handover);
   const stepName = [next?.stop.kind, ...(next?.stop.order_ids ?? []), next?.atDoor, step?.kind, goOnDuty].join();
-  restOnNewStep(stepName, [primary, byId('arrive'), byId('camera')]);
+  restOnNewStep(stepName, [primary, byId('arrive'), byId('camera'), byId('no-camera')]);
 }
 
 /** Closes a sheet whose order or step is over, as its answer would apply to another one. */
@@ -139,6 +140,7 @@ function closeOtherSheets(say: Say, next: Next | null, { shown }: Model): void {
     release: giveUp?.kind === 'release' ? giveUp.orders.map(({ id }) => id) : [],
     undeliverable: giveUp?.kind === 'undeliverable' ? giveUp.orders.map(({ id }) => id) : [],
     far: next?.atDoor ? [next.orders[0].id] : [],
+    'no-photo': next?.atDoor ? [next.orders[0].id] : [],
     last: shown.orders.map(({ id }) => id),
   };
   for (const [id, orderIds] of Object.entries(left)) {

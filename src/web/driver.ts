@@ -270,11 +270,11 @@ async function act(kind: ActionKind, orderIds: readonly string[], reason?: strin
   show();
 }
 
-/** Hands over, or asks first where the driver seems to be elsewhere. */
-function deliver(stop: Stop, order: DriverOrder): void {
+/** Hands over, or asks first where the driver seems to be elsewhere. Without a camera there is no photo. */
+function deliver(stop: Stop, order: DriverOrder, hasCamera = true): void {
   const handOver = async () => {
     const taken = photo.take(order);
-    if (!taken) return;
+    if (!taken && hasCamera) return;
     await session?.act('deliver', [order.id], { photo: taken });
     await photo.forget();
     show();
@@ -284,6 +284,14 @@ function deliver(stop: Stop, order: DriverOrder): void {
   const name = order.dropoff.name ?? say('theCustomer');
   const text = say('farText', { distance: distanceWords(say, meters), name });
   ask('far', text, [order.id], () => void handOver());
+}
+
+/** Offers a handover that the operator looks at, so that a broken camera sends no parcel back. */
+function deliverWithoutPhoto(): void {
+  const next = nextStop();
+  if (!next?.atDoor || isResting(byId('no-camera'))) return;
+  const [order] = next.orders;
+  ask('no-photo', say('noPhotoText'), [order.id], () => deliver(next.stop, order, false));
 }
 
 function goOnDuty(): void {
@@ -331,6 +339,7 @@ function listen(): void {
   byId('sign-in-form').addEventListener('submit', (event) => void signIn(event));
   byId('primary').addEventListener('click', () => void press());
   byId('arrive').addEventListener('click', arrive);
+  byId('no-camera').addEventListener('click', deliverWithoutPhoto);
   byId('not-there').addEventListener('click', () => session?.leaveDoor());
   byId('duty-off').addEventListener('click', pressDuty);
   byId('parcels').addEventListener('change', tick);

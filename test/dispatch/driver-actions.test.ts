@@ -7,7 +7,7 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from '../lifecycle/orders.ts';
 
-const PHOTO = `${'0'.repeat(32)}.jpg`;
+const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
 const NO_STAMP = { actionId: null, capturedAt: null };
 
 let database: FreshDatabase;
@@ -78,7 +78,7 @@ it('a delivery that arrives while its pickup is being recorded is recorded after
 it('a delivery whose repetition is recorded between two reads gets the same result', async () => {
   const action = await assigned();
   const twin: Meanwhile = ({ orderId, driverId, stamp }) =>
-    storeOf(database.sql, 'test').deliverOrder(orderId, driverId, PHOTO, stamp);
+    storeOf(database.sql, 'test').deliverOrder(orderId, driverId, PHOTO.name, stamp);
   const actions = await actionsWith(action, pickUp, twin);
   expect(await actions.deliver(action, PHOTO)).toMatchObject({ kind: 'done', status: 'delivered', repeated: true });
 });

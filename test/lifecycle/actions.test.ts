@@ -21,7 +21,7 @@ import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.t
 
 useDispatchWorld();
 
-const PHOTO = `${'0'.repeat(32)}.jpg`;
+const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
 const NO_STAMP = { actionId: null, capturedAt: null };
 
 describe('a change of status', () => {
@@ -47,7 +47,7 @@ describe('a change of status', () => {
     {
       to: 'delivered',
       event: 'delivered',
-      make: (orderId, driverId) => store.deliverOrder(orderId, driverId, PHOTO, NO_STAMP),
+      make: (orderId, driverId) => store.deliverOrder(orderId, driverId, PHOTO.name, NO_STAMP),
     },
     {
       to: 'pending_dispatch',

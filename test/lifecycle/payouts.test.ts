@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ActionOutcome } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
+import type { HandoverPhoto } from '../../src/domain/payout.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { ZIP_ACCURACY_METERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
@@ -9,7 +10,7 @@ import { addDriverOnDuty, addOrder, STORE_POINT } from './orders.ts';
 
 useDispatchWorld();
 
-const PHOTO = `${'0'.repeat(32)}.jpg`;
+const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
 const DOOR = displaced(STORE_POINT, 6_000, 0);
 const STAMP = { actionId: null, capturedAt: null };
 const MINUTE = 60_000;
@@ -36,8 +37,8 @@ async function assigned(minutesAgo: number, { line1 = '1 First St', zip = '10001
     orderId,
     at: (point: Point) => expect(dispatch.positions.report(driverId, point)).toBe('taken'),
     pickUp: (capturedAt?: Date) => done(dispatch.actions.pickUp(action(capturedAt))),
-    deliver: (capturedAt?: Date, isBlank?: boolean) =>
-      done(dispatch.actions.deliver(action(capturedAt), PHOTO, isBlank)),
+    deliver: (capturedAt?: Date, photo: HandoverPhoto | null = PHOTO) =>
+      done(dispatch.actions.deliver(action(capturedAt), photo)),
     fail: () => done(dispatch.actions.undeliverable(action(), 'nobody_home')),
     bringBack: () => done(dispatch.actions.returned(action())),
     /** What the customer and the store see, and what the driver gets. */
@@ -146,11 +147,20 @@ describe('the payout of a driver who does not leave the store', () => {
       order.at(STORE_POINT);
       await order.pickUp();
       order.at(point);
-      await order.deliver(undefined, true);
+      await order.deliver(undefined, { ...PHOTO, isBlank: true });
     }
     expect(await there.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['blank_photo'] });
     const reasons = ['at_pickup', 'blank_photo'];
     expect(await here.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons });
+  });
+
+  it('is held if their camera is broken, and the order has no photo', async () => {
+    const order = await assigned(20);
+    order.at(STORE_POINT);
+    await order.pickUp();
+    order.at(DOOR);
+    await order.deliver(undefined, null);
+    expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['no_photo'] });
   });
 
   it('is held if they say that nobody was home, and bring it back', async () => {

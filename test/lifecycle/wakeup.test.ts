@@ -108,7 +108,7 @@ async function drive(kind: string, driverId: string, process: Process, tables: T
   const action = { driverId, orderId: order.id, stamp: { actionId: null, capturedAt: null } };
   if (kind === 'release') return process.actions.release(action, 'other');
   await process.actions.pickUp(action);
-  return process.actions.deliver(action, 'photo');
+  return process.actions.deliver(action, { name: 'photo', isBlank: false });
 }
 
 /** Waits until nothing is scheduled or about to be. A sweep yields to other work now and then. */

@@ -196,7 +196,7 @@ export class Day {
   act(walker: Walker, kind: 'pickUp' | 'deliver' | 'returned' | 'release' | 'undeliverable', orderId: string): void {
     const actions = this.processes[walker.process]?.dispatch.actions;
     const action = { driverId: walker.id, orderId, stamp: { actionId: null, capturedAt: null } };
-    if (kind === 'deliver') this.start(actions?.deliver(action, 'photo.jpg'));
+    if (kind === 'deliver') this.start(actions?.deliver(action, { name: 'photo.jpg', isBlank: false }));
     else if (kind === 'release') this.start(actions?.release(action, 'vehicle'));
     else if (kind === 'undeliverable') this.start(actions?.undeliverable(action, 'refused'));
     else this.start(actions?.[kind](action));

@@ -195,6 +195,20 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await eventually(() => headline(phone)).toBe('Waiting for an order');
   });
 
+  it('lets a driver whose camera is broken hand over without a photo', async () => {
+    const { store, phone, order } = await driverWithOrder('Camera Shop');
+    await button(phone, 'Picked up').click();
+    await button(phone, 'I have arrived').click();
+    await button(phone, 'My camera is broken').click();
+    const sheet = phone.page.locator('dialog[open]');
+    expect(await sheet.textContent()).toContain('Your operator looks at this delivery before it is paid.');
+    await expectUsable(phone.page);
+    await sheet.getByRole('button', { name: 'Deliver without a photo' }).click();
+    await eventually(() => headline(phone)).toBe('Waiting for an order');
+    await untilOrder(world.service, store, order.id, { status: 'delivered' });
+    expect(phone.complaints).toEqual([]);
+  });
+
   it('keeps an action while the service is out of order, and the page says so', async () => {
     const { store, phone, order } = await driverWithOrder('Tea House');
     const down = (url: URL) => url.pathname.endsWith('/pick-up');

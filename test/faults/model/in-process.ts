@@ -30,7 +30,7 @@ import { compareTables } from './tables.ts';
 
 const PROCESS_ID = 'model';
 const OTHER = 'other';
-const PHOTO = `${'0'.repeat(32)}.jpg`;
+const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
 const DRAIN_ROUNDS = 6;
 /** Longer than SET_ASIDE_MS and a pass of the planner. */
 const PLANNED_CONVERGE_MS = 25_000;

@@ -725,8 +725,10 @@ export const MAX_SOCKETS_PER_ORDER = 50;
 export const MAX_TRACKING_LOOKUPS_PER_ADDRESS = 500;
 /** Largest message from a customer's page in bytes. The page only ever sends `ping`. */
 export const TRACKING_MESSAGE_BYTES = 64;
-/** Interval at which a customer's page sends `ping`. */
+/** Longest time in which a customer's page sends no `ping`. */
 export const TRACKING_PING_MS = 25_000;
+/** Silence in which a customer's page sends one all the same, as what it is sent may be lost on the way. */
+export const TRACKING_QUIET_MS = 7_000;
 /** Shortest time between two pings; a page that sends them faster is closed. Far below TRACKING_PING_MS. */
 export const TRACKING_PING_MIN_MS = 1_000;
 /** Silence after which a live socket is closed. Above two of TRACKING_PING_MS or of DRIVER_PING_MS. */
@@ -1721,7 +1723,8 @@ function assertRelations(): void {
   below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
   below({ MAX_TRACKING_LOOKUPS_PER_ADDRESS }, { MAX_TRACKING_SOCKETS });
   below({ MAX_CONNECTIONS }, { MAX_OPEN_CONNECTIONS });
-  below({ TRACKING_PING_MIN_MS }, { TRACKING_PING_MS });
+  below({ TRACKING_PING_MIN_MS }, { TRACKING_QUIET_MS });
+  below({ TRACKING_QUIET_MS }, { TRACKING_PING_MS });
   below({ '2 × TRACKING_PING_MS': 2 * TRACKING_PING_MS }, socketIdleMs);
   below({ '2 × DRIVER_PING_MS': 2 * DRIVER_PING_MS }, socketIdleMs);
   below({ '2 × MAX_LIVE_STATEMENTS + MAX_KEY_READS': 2 * MAX_LIVE_STATEMENTS + MAX_KEY_READS }, { DB_CONNECTIONS });

@@ -85,7 +85,10 @@ export function createQuoteOrder(deps: {
       pickup: driver && pickupIn(driver, pickup.point),
       delivery: driver && door && handoverIn(driver, pickup.point, door),
       deliverBy,
-      window: dueMs === null ? null : windowOf({ ...times, deliverBy, dispatchFrom: new Date(dueMs) }),
+      window:
+        dueMs === null
+          ? null
+          : windowOf({ ...times, deliverBy, dispatchFrom: new Date(dueMs) }, { pickup: pickup.point, dropoff: door }),
       nowMs,
     };
   };

@@ -3,7 +3,7 @@ import { POSITION_FRESH_MS } from '../limits.ts';
 import { arrivalOnRoute, arrivalTimes, fetchedAndDriven, handoverIn, type TimeRange, type Trip } from './arrival.ts';
 import type { OrderStatus } from './order.ts';
 import type { ShownPlan } from './plan.ts';
-import { type ScheduledOrder, windowOf } from './schedule.ts';
+import { type ScheduledOrder, type Way, windowFrom, windowOf } from './schedule.ts';
 import type { ShownPosition } from './shown-position.ts';
 import type { PlaceOnRoute } from './tracked.ts';
 
@@ -34,7 +34,8 @@ export function estimateOf(
   nowMs: number,
 ): TimeRange | null {
   const { status, pickup, dropoff } = order;
-  if (status === 'pending_dispatch') return order.plan?.range ?? (isNotYet(order, nowMs) ? windowOf(order) : null);
+  if (status === 'pending_dispatch')
+    return order.plan?.range ?? (isNotYet(order, nowMs) ? windowOf(order, order) : null);
   if (status !== 'driver_assigned' && status !== 'picked_up') return null;
   const { onRoute } = order;
   if (onRoute && onRoute.stopsBefore > 0) {
@@ -59,10 +60,10 @@ function isNotYet({ dispatchFrom }: Pick<ScheduledOrder, 'dispatchFrom'>, nowMs:
  * @param driverMeters from the first driver to the pickup; null where the order was created without one
  */
 export function firstEstimate(
-  order: ScheduledOrder & { readonly createdAt: Date; readonly pickup: Point; readonly dropoff: Dropoff },
+  order: ScheduledOrder & Way & { readonly createdAt: Date },
   driverMeters: number | null,
 ): TimeRange | null {
-  if (driverMeters === null) return windowOf(order) ?? windowAhead(order);
+  if (driverMeters === null) return windowOf(order, order) ?? windowAhead(order);
   const { createdAt, pickup, dropoff } = order;
   if (!dropoff) return null;
   const toDoor = distanceMeters(pickup, dropoff);
@@ -70,13 +71,8 @@ export function firstEstimate(
 }
 
 /** The window of an order that is ready, or wanted, later than it was created; null for any other. */
-function windowAhead({
-  readyAt,
-  deliverAfter,
-  deliverBy,
-  createdAt,
-}: ScheduledOrder & { readonly createdAt: Date }): TimeRange | null {
-  const fromMs = Math.max(readyAt?.getTime() ?? 0, deliverAfter?.getTime() ?? 0);
-  if (fromMs <= createdAt.getTime()) return null;
-  return { from: new Date(fromMs).toISOString(), to: deliverBy.toISOString() };
+function windowAhead(order: ScheduledOrder & Way & { readonly createdAt: Date }): TimeRange | null {
+  const createdMs = order.createdAt.getTime();
+  const opensMs = Math.max(order.readyAt?.getTime() ?? 0, order.deliverAfter?.getTime() ?? 0);
+  return opensMs <= createdMs ? null : windowFrom(order, order, createdMs);
 }

@@ -122,9 +122,22 @@ export type ScheduledOrder = Omit<OrderTimes, 'deliverBy'> & {
   readonly dispatchFrom: Date | null;
 };
 
+/** The way of an order. The true door is within `accuracyMeters` of the point; null where none is known. */
+export type Way = { readonly pickup: Point; readonly dropoff: (Point & { readonly accuracyMeters: number }) | null };
+
 /** When an order that waits for its time arrives: in its window. Null for one that went at once. */
-export function windowOf({ readyAt, deliverAfter, deliverBy, dispatchFrom }: ScheduledOrder): TimeRange | null {
-  if (dispatchFrom === null) return null;
-  const from = Math.max(dispatchFrom.getTime(), readyAt?.getTime() ?? 0, deliverAfter?.getTime() ?? 0);
-  return { from: new Date(from).toISOString(), to: deliverBy.toISOString() };
+export function windowOf(order: ScheduledOrder, way: Way): TimeRange | null {
+  return order.dispatchFrom === null ? null : windowFrom(order, way, order.dispatchFrom.getTime());
+}
+
+/** From the quickest way after the pickup, which is no sooner than `pickupMs`, until the order is promised. */
+export function windowFrom(
+  { readyAt, deliverAfter, deliverBy }: Omit<ScheduledOrder, 'dispatchFrom'>,
+  { pickup, dropoff }: Way,
+  pickupMs: number,
+): TimeRange {
+  const leastMeters = dropoff ? Math.max(0, distanceMeters(pickup, dropoff) - dropoff.accuracyMeters) : 0;
+  const soonestMs = Math.max(pickupMs, readyAt?.getTime() ?? 0) + fastestDriveMs(leastMeters);
+  const fromMs = Math.min(Math.max(soonestMs, deliverAfter?.getTime() ?? 0), deliverBy.getTime());
+  return { from: new Date(fromMs).toISOString(), to: deliverBy.toISOString() };
 }

@@ -23,6 +23,8 @@ export type TrackedOrder = {
   readonly onRoute: PlaceOnRoute | null;
   /** When it arrives while it waits: by its plan, or in its window before its time; else null. */
   readonly planned: TimeRange | null;
+  /** Until when it is promised. */
+  readonly deliverBy: string;
   readonly pickup: { readonly lat: number; readonly lng: number };
   /** For the arrival estimate; a page sees the point itself only once the driver has no stop before it. */
   readonly dropoff: { readonly lat: number; readonly lng: number; readonly accuracyMeters: number } | null;

@@ -27,6 +27,9 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
 }
 
 function toTracked(row: Row, placeOf: ReturnType<typeof createPlaces>): TrackedOrder {
+  const schedule = toScheduled(row);
+  const pickup = { lat: row.pickup_lat, lng: row.pickup_lng };
+  const dropoff = row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters };
   return {
     orderId: row.id,
     trackingToken: row.tracking_token,
@@ -36,9 +39,10 @@ function toTracked(row: Row, placeOf: ReturnType<typeof createPlaces>): TrackedO
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
     onRoute: placeOf(row.id, row.driver_id, row.on_route),
-    planned: row.plan?.range ?? (row.is_not_yet ? windowOf(toScheduled(row)) : null),
-    pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
-    dropoff: row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters },
+    planned: row.plan?.range ?? (row.is_not_yet ? windowOf(schedule, { pickup, dropoff }) : null),
+    deliverBy: schedule.deliverBy.toISOString(),
+    pickup,
+    dropoff,
     createdAt: row.created_at.toISOString(),
     assignedAt: iso(row.assigned_at),
     pickedUpAt: iso(row.picked_up_at),

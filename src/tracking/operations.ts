@@ -51,6 +51,7 @@ const VIEW = named(
     was_released: BOOLEAN,
     reason: orNull(choice(UNDELIVERABLE_REASONS)),
     arrival: orNull(object({ earliest_minutes: INTEGER, latest_minutes: INTEGER })),
+    deliver_by: orNull(STRING),
     photo_url: orNull(STRING),
     dropoff_notes: orNull(object({ instructions: orNull(STRING), leave_at_door: BOOLEAN })),
   }),

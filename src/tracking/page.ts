@@ -49,6 +49,8 @@ export function trackingPage(
 ): string {
   const say = speakTracking[language];
   const stops = stopsText(view, say);
+  const due = view.deliver_by === null ? '' : say('due_by', { time: utcClock(view.deliver_by) });
+  const arrival = arrivalText(view.arrival, say) || due;
   const main = html`
 <main id="track" data-token="${token}" data-view="${JSON.stringify(view)}" data-tile-url="${settings.tileUrl ?? ''}"
   data-tile-attribution="${settings.tileAttribution}">
@@ -56,7 +58,7 @@ export function trackingPage(
     <div id="message" aria-live="polite" aria-atomic="true">
       <h1 id="headline">${headline(view, say)}</h1>
       <p id="stops" class="arrival"${stops ? null : html` hidden`}>${stops}</p>
-      <p id="arrival" class="arrival" aria-live="off"${view.arrival ? null : html` hidden`}>${arrivalText(view.arrival, say)}</p>
+      <p id="arrival" class="arrival" aria-live="off"${arrival ? null : html` hidden`}>${arrival}</p>
       <p id="detail">${detail(view, say)}</p>
     </div>
     <p id="link" class="link" hidden></p>
@@ -111,8 +113,11 @@ export function noticePage(notice: Notice, language: Language, sandbox: boolean,
   });
 }
 
+/** A time until the script writes it in the reader's zone. */
+const utcClock = (iso: string): string => `${iso.slice(11, 16)} UTC`;
+
 function stageItem(stage: Stage, { status }: TrackingView, say: SpeakTracking): Html {
-  const time = stage.at === null ? null : html`<time datetime="${stage.at}">${stage.at.slice(11, 16)} UTC</time>`;
+  const time = stage.at === null ? null : html`<time datetime="${stage.at}">${utcClock(stage.at)}</time>`;
   const step = stage.state === 'current' ? html` aria-current="step"` : null;
   return html`<li data-state="${stage.state}"${step}><span class="dot" aria-hidden="true"></span><span class="label">${stageLabel(stage, status, say)}<span class="unseen">, ${stageState(stage, say)} </span></span>${time}</li>`;
 }

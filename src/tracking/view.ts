@@ -35,6 +35,8 @@ export type TrackingView = {
   readonly reason: UndeliverableReason | null;
   /** A range in which the order arrives; null where no honest one is known. */
   readonly arrival: Arrival | null;
+  /** Until when the order is promised; null once that is over. */
+  readonly deliver_by: string | null;
   readonly photo_url: string | null;
   /** What the customer may change; null from the pickup on, and then nobody reads it here any more. */
   readonly dropoff_notes: { readonly instructions: string | null; readonly leave_at_door: boolean } | null;
@@ -42,6 +44,10 @@ export type TrackingView = {
 
 const FINAL: readonly OrderStatus[] = ['delivered', 'cancelled', 'expired', 'returned'];
 const FAILED: readonly OrderStatus[] = ['undeliverable', 'returned'];
+/**
+ * The customer waits for nothing any more. An undeliverable order may still go back to the store, or never.
+ */
+const OVER: readonly OrderStatus[] = [...FINAL, 'undeliverable'];
 const WITH_DRIVER: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'delivered', 'undeliverable'];
 
 /**
@@ -65,6 +71,7 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
     was_released: order.wasReleased,
     reason: FAILED.includes(order.status) ? order.reason : null,
     arrival: order.planned ? minutesUntil(order.planned, nowMs) : shownArrival(order, shown),
+    deliver_by: OVER.includes(order.status) || Date.parse(order.deliverBy) <= nowMs ? null : order.deliverBy,
     is_planned: order.planned !== null,
     photo_url: order.status === 'delivered' && order.hasPhoto ? `/track/${order.trackingToken}/photo` : null,
     dropoff_notes: maySayNotes(order)
@@ -85,11 +92,6 @@ function shownHome({ status, onRoute, dropoff }: TrackedOrder): Point | null {
 export function maySayNotes({ status }: Pick<TrackedOrder, 'status'>): boolean {
   return status === 'pending_dispatch' || status === 'driver_assigned';
 }
-
-/**
- * The customer waits for nothing any more. An undeliverable order may still go back to the store, or never.
- */
-const OVER: readonly OrderStatus[] = [...FINAL, 'undeliverable'];
 
 /** Whether the order ended so long ago that its link no longer answers. */
 export function isGone(order: TrackedOrder, nowMs: number): boolean {

@@ -1,4 +1,4 @@
-import { TRACKING_PING_MIN_MS, TRACKING_PING_MS } from '../limits.ts';
+import { TRACKING_PING_MIN_MS, TRACKING_PING_MS, TRACKING_QUIET_MS } from '../limits.ts';
 import type { TrackingMessage, TrackingStatus } from '../tracking/messages.ts';
 import type { TrackingView } from '../tracking/view.ts';
 
@@ -35,6 +35,7 @@ export class Feed {
   #retry: number | undefined;
   #poll: number | undefined;
   #ping: number | undefined;
+  #quiet: number | undefined;
   #silence: number | undefined;
   #hidden: number | undefined;
   #soon: number | undefined;
@@ -78,6 +79,8 @@ export class Feed {
     this.#failures = 0;
     this.#stopPolling();
     if (this.#ping === undefined) this.#ping = window.setInterval(() => this.#sayPing(), TRACKING_PING_MS);
+    clearTimeout(this.#quiet);
+    this.#quiet = window.setTimeout(() => this.#sayPing(), TRACKING_QUIET_MS);
     // After a `pong` as well: a socket that survived a moment without network has missed nothing.
     this.#listener.state('live');
     const message = JSON.parse(text) as TrackingMessage;
@@ -89,6 +92,7 @@ export class Feed {
   #drop(): void {
     clearTimeout(this.#silence);
     clearTimeout(this.#soon);
+    clearTimeout(this.#quiet);
     clearInterval(this.#ping);
     this.#ping = undefined;
     const socket = this.#socket;

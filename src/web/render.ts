@@ -28,15 +28,18 @@ export function renderView(view: TrackingView): void {
 }
 
 /**
- * Shows when the order arrives, as times of the clock, where that is known. It is not read out, as it changes
- * every minute.
+ * Shows when the order arrives, as times of the clock, where that is known, else until when it is promised. It is
+ * not read out, as it changes every minute.
  *
  * @param writtenMs when the estimate was made, by this page's clock
  */
-export function renderArrival(arrival: Arrival | null, writtenMs: number): void {
+export function renderArrival(arrival: Arrival | null, writtenMs: number, deliverBy: string | null): void {
   const range = arrivalTimes(arrival, writtenMs);
-  const clock = range && localTimes(new Date(range.from), new Date(range.to), new Date());
-  setLine('arrival', arrivalText(arrival, say, clock));
+  const now = new Date();
+  const clock = range && localTimes(new Date(range.from), new Date(range.to), now);
+  const due = deliverBy === null ? null : new Date(deliverBy);
+  const dueText = due && due > now ? say('due_by', { time: localTime(due, now) }) : '';
+  setLine('arrival', arrivalText(arrival, say, clock) || dueText);
 }
 
 /** Sets a line that is there only with a text. */

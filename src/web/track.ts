@@ -20,7 +20,14 @@ let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
 // It may hold the driver's position and the door, which must not outlive the delivery.
 delete root.dataset.view;
 /** What a process of the build before does not tell: its drivers carry one order. */
-const UNTOLD = { home: null, stops_before: 0, is_planned: false, was_released: false, reason: null };
+const UNTOLD = {
+  home: null,
+  stops_before: 0,
+  is_planned: false,
+  was_released: false,
+  reason: null,
+  deliver_by: null,
+};
 let link: LinkState = 'connecting';
 let position: ShownPosition | null = null;
 /** When the position was taken, by this page's clocks. */
@@ -97,7 +104,7 @@ function showAge(): void {
   // Behind other doors, and before its time, an estimate rests on no position.
   const isFresh = ageMs !== null && ageMs <= POSITION_FRESH_MS;
   const isKnown = isFresh || view.is_planned || (view.stops_before ?? 0) > 0;
-  renderArrival(isKnown ? arrival.range : null, arrival.writtenMs);
+  renderArrival(isKnown ? arrival.range : null, arrival.writtenMs, view.deliver_by);
   renderLink(link, view.final, ageMs);
   const line = byId('position-age');
   if (ageMs === null) {
@@ -127,5 +134,5 @@ const feed = new Feed(root.dataset.token ?? '', {
 showOrder(view);
 if (!view.final) feed.start();
 setInterval(() => {
-  if (document.visibilityState === 'visible' && position) showAge();
+  if (document.visibilityState === 'visible') showAge();
 }, 1_000);

@@ -47,6 +47,7 @@ export const TRACKING_EN = {
   arriving_in: 'Arriving in {from} to {to} min',
   arriving_within: 'Arriving within {to} min',
   arriving_in_hours: 'Arriving in {from} to {to} hours',
+  due_by: 'Due by {time}',
   arriving_within_hours: 'Arriving within {to} hours',
 
   steps: 'Steps of the delivery',

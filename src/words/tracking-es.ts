@@ -49,6 +49,7 @@ export const TRACKING_ES: Catalogue<keyof typeof TRACKING_EN> = {
   arriving_in: 'Llega en {from} a {to} min',
   arriving_within: 'Llega en menos de {to} min',
   arriving_in_hours: 'Llega en {from} a {to} horas',
+  due_by: 'Hora límite: {time}',
   arriving_within_hours: 'Llega en menos de {to} horas',
 
   steps: 'Pasos de la entrega',

@@ -17,6 +17,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
     driverFirstName: null,
     onRoute: null,
     planned: null,
+    deliverBy: '2026-03-02T16:00:00.000Z',
     pickup: { lat: 40.7411, lng: -73.9897 },
     dropoff: null,
     createdAt: '2026-03-02T14:00:00.000Z',

@@ -119,6 +119,16 @@ describe('what a customer sees', () => {
     expect(trackingView(trackedOrder(), null, NOW_MS)).toMatchObject({ is_planned: false, arrival: null });
   });
 
+  it('says until when an order is promised, while it may still be kept', () => {
+    const deliverBy = '2026-03-02T16:00:00.000Z';
+    for (const order of [trackedOrder(), assigned(), pickedUp()]) {
+      expect(trackingView(order, null, NOW_MS)).toMatchObject({ arrival: null, deliver_by: deliverBy });
+    }
+    const over = [delivered(), pickedUp({ status: 'undeliverable' }), trackedOrder({ status: 'cancelled' })];
+    for (const order of over) expect(trackingView(order, null, NOW_MS).deliver_by).toBeNull();
+    expect(trackingView(pickedUp(), null, Date.parse(deliverBy)).deliver_by).toBeNull();
+  });
+
   it('says plainly that an order was not delivered', () => {
     for (const status of ['cancelled', 'expired', 'undeliverable', 'returned'] as const) {
       const view = trackingView(pickedUp({ status, endedAt: '2026-03-02T14:50:00.000Z' }), null, NOW_MS);

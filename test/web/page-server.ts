@@ -40,7 +40,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   const failures: unknown[] = [];
   const topics = new Map<WebSocket, Set<string>>();
   const publish = (topic: string, text: string) => {
-    for (const [socket, subscribed] of topics) if (subscribed.has(topic)) socket.send(text);
+    for (const [socket, subscribed] of topics) if (subscribed.has(topic) && !socketsSwallowed) socket.send(text);
   };
   const shared = {
     store: {
@@ -119,7 +119,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     const live: LiveSocket<Viewer> = {
       data,
       send: (text) => {
-        socket.send(text);
+        if (!socketsSwallowed) socket.send(text);
         return true;
       },
       close: (code, reason) => socket.close(code, reason),
@@ -164,7 +164,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     loseService(now: boolean) {
       isUnroutable = now;
     },
-    /** Leaves new sockets without an answer, as some proxies do, until it is switched off. */
+    /** Leaves sockets without an answer, as some proxies do, until it is switched off. */
     swallowSockets(now: boolean) {
       socketsSwallowed = now;
     },

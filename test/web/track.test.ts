@@ -317,6 +317,17 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     },
   );
 
+  it('is not live for long where what it is sent is lost on the way', async () => {
+    await server.change(assigned());
+    const { page, link } = await openHurried();
+    await expect.poll(link).toBe('live');
+    server.swallowSockets(true);
+    await page.clock.runFor(15_000);
+    expect(await link()).toBe('reconnecting');
+    server.swallowSockets(false);
+    await expect.poll(() => page.clock.runFor(1_000).then(link)).toBe('live');
+  });
+
   it('says so when there is no network, and is current again when it is back', async () => {
     await server.change(assigned());
     const page = await openLive();

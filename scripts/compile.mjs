@@ -31,13 +31,17 @@ export async function build(root, say, holdFor) {
   say(`Built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** Removes the mark first, then everything but the lock that this process holds (lock.mjs). */
+/** The pages' files, of which build-web.mjs keeps those of the build before. */
+const PAGES = 'web';
+
+/** Removes the mark first, then everything but the pages' files and the lock that this process holds (lock.mjs). */
 function emptyDist(root) {
   rmSync(join(root, MARK), { force: true });
   const dist = join(root, 'dist');
   mkdirSync(dist, { recursive: true });
   for (const name of readdirSync(dist)) {
-    if (!name.startsWith('.prepare-lock.')) rmSync(join(dist, name), { recursive: true, force: true });
+    if (name !== PAGES && !name.startsWith('.prepare-lock.'))
+      rmSync(join(dist, name), { recursive: true, force: true });
   }
 }
 

@@ -130,14 +130,18 @@ export function windowOf(order: ScheduledOrder, way: Way): TimeRange | null {
   return order.dispatchFrom === null ? null : windowFrom(order, way, order.dispatchFrom.getTime());
 }
 
-/** From the quickest way after the pickup, which is no sooner than `pickupMs`, until the order is promised. */
+/**
+ * From the quickest way after the pickup, which is no sooner than `pickupMs`, until the order is promised. The way
+ * counts in whole seconds. Events have the same by `windowStart` of the store.
+ */
 export function windowFrom(
   { readyAt, deliverAfter, deliverBy }: Omit<ScheduledOrder, 'dispatchFrom'>,
   { pickup, dropoff }: Way,
   pickupMs: number,
 ): TimeRange {
   const leastMeters = dropoff ? Math.max(0, distanceMeters(pickup, dropoff) - dropoff.accuracyMeters) : 0;
-  const soonestMs = Math.max(pickupMs, readyAt?.getTime() ?? 0) + fastestDriveMs(leastMeters);
+  const driveMs = Math.ceil(fastestDriveMs(leastMeters) / 1_000) * 1_000;
+  const soonestMs = Math.max(pickupMs, readyAt?.getTime() ?? 0) + driveMs;
   const fromMs = Math.min(Math.max(soonestMs, deliverAfter?.getTime() ?? 0), deliverBy.getTime());
   return { from: new Date(fromMs).toISOString(), to: deliverBy.toISOString() };
 }

@@ -1,7 +1,13 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import { carries, SIZES, VEHICLES } from '../domain/driver.ts';
 import type { ScheduledOrder } from '../domain/schedule.ts';
-import { DEFAULT_PROMISE_MINUTES, DUE_TOLERANCE_MS } from '../limits.ts';
+import { EARTH_RADIUS_METERS } from '../geo/point.ts';
+import {
+  ARRIVAL_DETOUR,
+  ARRIVAL_FAST_METERS_PER_SECOND,
+  DEFAULT_PROMISE_MINUTES,
+  DUE_TOLERANCE_MS,
+} from '../limits.ts';
 import { active, holdReason } from './fragments.ts';
 import { isPlanned } from './plan-readings.ts';
 
@@ -9,6 +15,19 @@ import { isPlanned } from './plan-readings.ts';
 export const promisedBy = (sql: Sql, order: Fragment): Fragment => sql`
   coalesce(${order}.deliver_by, ${order}.created_at + make_interval(mins => coalesce(
     (select promise_minutes from tiers where tiers.id = ${order}.delivery_tier), ${DEFAULT_PROMISE_MINUTES}::int)))`;
+
+/** When the window of the order `o` begins, which waits for its time; as `windowFrom` of the domain. */
+export const windowStart = (sql: Sql): Fragment => sql`
+  least(${promisedBy(sql, sql`o`)}, greatest(o.deliver_after, greatest(o.dispatch_from, o.ready_at)
+    + coalesce((${leastDrive(sql)}), '0')))`;
+
+/** The quickest way from the pickup of the order `o` to its door, by the great circle (haversine formula). */
+const leastDrive = (sql: Sql): Fragment => sql`
+  select make_interval(secs => ceil(
+    greatest(0, ${2 * EARTH_RADIUS_METERS}::float8 * asin(least(1, sqrt(
+      sind((a.lat - o.pickup_lat) / 2) ^ 2 + cosd(a.lat) * cosd(o.pickup_lat) * sind((a.lng - o.pickup_lng) / 2) ^ 2)))
+      - a.accuracy_meters) * ${ARRIVAL_DETOUR / ARRIVAL_FAST_METERS_PER_SECOND}::float8))
+  from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null`;
 
 /** Whether the order `o` may be given to a driver by now, as far as its time goes. */
 export const isDue = (sql: Sql, order: Fragment): Fragment => sql`

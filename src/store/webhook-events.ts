@@ -1,5 +1,5 @@
 import type { Fragment, Sql } from 'postgres';
-import { promisedBy } from './order-times.ts';
+import { promisedBy, windowStart } from './order-times.ts';
 import { asText } from './plan-readings.ts';
 
 /**
@@ -23,6 +23,6 @@ export const eventMembers = (sql: Sql, event: Fragment): Fragment => sql`
 const timesOf = (sql: Sql, event: Fragment): Fragment => sql`
   select jsonb_build_object('deliver_by', ${asText(sql, promisedBy(sql, sql`o`))}, 'estimated_delivery',
     case when ${event}.status = 'pending_dispatch' and o.dispatch_from > ${event}.at then jsonb_build_object(
-      'from', ${asText(sql, sql`greatest(o.dispatch_from, o.ready_at, o.deliver_after)`)},
+      'from', ${asText(sql, windowStart(sql))},
       'to', ${asText(sql, promisedBy(sql, sql`o`))}) end)
   from orders o where o.id = ${event}.order_id`;

@@ -92,6 +92,14 @@ describe('the pre-step', () => {
     expect(read('dist/a.js')).toBe('export const a = 1;');
   });
 
+  it('removes what an earlier build left, but for the files of pages that are open', async () => {
+    put('dist/earlier.js', '');
+    put('dist/web/track-EARLIER.js', '');
+    await prepare();
+    expect(existsSync(join(root, 'dist/earlier.js'))).toBe(false);
+    expect(existsSync(join(root, 'dist/web/track-EARLIER.js'))).toBe(true);
+  });
+
   it('does nothing the second time', async () => {
     await prepare();
     expect(await prepare()).toBe(0);

@@ -218,6 +218,18 @@ describe('events', () => {
         },
       },
     ]);
+    // The same as the API says, once the door is found.
+    await sql`
+      update dropoff_addresses a set lat = o.pickup_lat + 0.05, lng = o.pickup_lng - 0.01, accuracy_meters = 20,
+        point_source = 'geocoder'
+      from orders o where o.id = ${later.id} and a.id = o.dropoff_address_id`;
+    const { events: again } = await me().readEvents([store.retailerId], null, 100);
+    const [found] = again.filter(({ data }) => data.order_id === later.id).map(({ data }) => data);
+    const [tracked] = (await me().findTrackedByIds([later.id])).values();
+    expect(found?.estimated_delivery).toEqual(tracked?.planned);
+    const [from, readyAt] = [tracked?.planned?.from ?? '', later.row.ready_at as Date];
+    // 5.6 km by roads at 40 km/h: 689 s.
+    expect((Date.parse(from) - readyAt.getTime()) / 1_000).toBe(689);
     const gone = { deliver_by: committed.deliverBy.toISOString(), estimated_delivery: null };
     expect(of(committed.id)).toMatchObject([gone, gone]);
   });

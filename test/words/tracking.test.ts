@@ -41,6 +41,12 @@ describe('the texts of the customer’s page', () => {
     }
   });
 
+  it('put no article before a time, which may begin with a day or with one o’clock', () => {
+    const timed = KEYS.flatMap((key) => formsOf(TRACKING_ES[key])).filter((text) => /\{times?\}/.test(text));
+    expect(timed.length).toBeGreaterThan(1);
+    for (const text of timed) expect(text).not.toMatch(/\b(la|las|de|a)\s+\{times?\}/i);
+  });
+
   it('say every state, reason and step in each language, without a gap', () => {
     for (const language of LANGUAGES) {
       const say = speakTracking[language];

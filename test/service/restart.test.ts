@@ -197,9 +197,12 @@ const inState = (...statuses: string[]) =>
 const paid = () => count(database.sql`select count(*)::int as n from orders where payment_status = 'paid'`);
 const texted = () => count(database.sql`select count(*)::int as n from orders where sms_status = 'sent'`);
 const ended = () => inState('delivered', 'returned', 'cancelled');
+/** What is owed soon, with the deliveries that wait behind a receiver which was silent. */
 const owed = () =>
   count(
-    database.sql`select count(*)::int as n from outbox where done_at is null and run_at < now() + interval '1 minute'`,
+    database.sql`
+      select count(*)::int as n from outbox
+      where done_at is null and (parked_for is not null or run_at < now() + interval '1 minute')`,
   );
 
 /** Kills the service; what it held on lease is given up at once instead of in its time. */

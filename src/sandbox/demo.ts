@@ -45,7 +45,7 @@ export async function ensureDemo(store: DemoTables, dataDir: string, drivers: nu
     const name = `${FIRST_NAMES[index % FIRST_NAMES.length]} (simulated ${index + 1})`;
     driverTokens.push(await newDriver(store, name, index));
   }
-  const [yours = await newDriver(store, 'You', MAX_SIMULATED_DRIVERS)] = await keptDrivers(
+  const [yours = await newDriver(store, 'Sam Rivera (you)', MAX_SIMULATED_DRIVERS)] = await keptDrivers(
     store,
     kept.yourDriverToken ? [kept.yourDriverToken] : [],
     1,

@@ -108,7 +108,7 @@ const IDEMPOTENCY_KEY = {
   required: false,
   description: 'Makes it safe to send the request again. Use a new one for each thing that is to be done.',
   schema: IDEMPOTENCY_KEY_TEXT,
-  example: 'order-1001',
+  example: 'order-of-the-api-page',
 };
 
 function bodyOf({ body, operation }: ShownRoute, components: Components): object | null {

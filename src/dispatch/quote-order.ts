@@ -3,7 +3,7 @@ import { DEFAULT_SIZE, type Size } from '../domain/driver.ts';
 import type { FieldError } from '../domain/errors.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { PlaceOrder } from '../domain/order.ts';
-import { dispatchFrom, promiseOf, timeErrors, windowOf } from '../domain/schedule.ts';
+import { dispatchFrom as dueAt, promiseOf, timeErrors, windowOf } from '../domain/schedule.ts';
 import { roundedToKilometer } from '../domain/shown-position.ts';
 import type { Tier } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
@@ -71,7 +71,8 @@ export function createQuoteOrder(deps: {
     const nowMs = clock.now();
     const hold = matcher.holdOf(key.retailerId);
     const trip = { tier, pickup: pickup.point, dropoff: dropoff?.point ?? null };
-    const dueMs = dispatchFrom(times, trip, nowMs);
+    const dueMs = dueAt(times, trip, nowMs);
+    const dispatchFrom = dueMs === null ? null : new Date(dueMs);
     const deliverBy = promiseOf(times, tier, nowMs);
     const driver = hold === null && dueMs === null ? nearestDriver(tier, pickup.point, size, nowMs) : null;
     const isWanted = driver === null && dueMs === null;
@@ -85,10 +86,7 @@ export function createQuoteOrder(deps: {
       pickup: driver && pickupIn(driver, pickup.point),
       delivery: driver && door && handoverIn(driver, pickup.point, door),
       deliverBy,
-      window:
-        dueMs === null
-          ? null
-          : windowOf({ ...times, deliverBy, dispatchFrom: new Date(dueMs) }, { pickup: pickup.point, dropoff: door }),
+      window: windowOf({ ...times, deliverBy, dispatchFrom, pickup: pickup.point, dropoff: door }),
       nowMs,
     };
   };

@@ -34,8 +34,7 @@ export function estimateOf(
   nowMs: number,
 ): TimeRange | null {
   const { status, pickup, dropoff } = order;
-  if (status === 'pending_dispatch')
-    return order.plan?.range ?? (isNotYet(order, nowMs) ? windowOf(order, order) : null);
+  if (status === 'pending_dispatch') return order.plan?.range ?? (isNotYet(order, nowMs) ? windowOf(order) : null);
   if (status !== 'driver_assigned' && status !== 'picked_up') return null;
   const { onRoute } = order;
   if (onRoute && onRoute.stopsBefore > 0) {
@@ -63,7 +62,7 @@ export function firstEstimate(
   order: ScheduledOrder & Way & { readonly createdAt: Date },
   driverMeters: number | null,
 ): TimeRange | null {
-  if (driverMeters === null) return windowOf(order, order) ?? windowAhead(order);
+  if (driverMeters === null) return windowOf(order) ?? windowAhead(order);
   const { createdAt, pickup, dropoff } = order;
   if (!dropoff) return null;
   const toDoor = distanceMeters(pickup, dropoff);
@@ -74,5 +73,5 @@ export function firstEstimate(
 function windowAhead(order: ScheduledOrder & Way & { readonly createdAt: Date }): TimeRange | null {
   const createdMs = order.createdAt.getTime();
   const opensMs = Math.max(order.readyAt?.getTime() ?? 0, order.deliverAfter?.getTime() ?? 0);
-  return opensMs <= createdMs ? null : windowFrom(order, order, createdMs);
+  return opensMs <= createdMs ? null : windowFrom(order, createdMs);
 }

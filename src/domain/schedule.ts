@@ -126,8 +126,8 @@ export type ScheduledOrder = Omit<OrderTimes, 'deliverBy'> & {
 export type Way = { readonly pickup: Point; readonly dropoff: (Point & { readonly accuracyMeters: number }) | null };
 
 /** When an order that waits for its time arrives: in its window. Null for one that went at once. */
-export function windowOf(order: ScheduledOrder, way: Way): TimeRange | null {
-  return order.dispatchFrom === null ? null : windowFrom(order, way, order.dispatchFrom.getTime());
+export function windowOf(order: ScheduledOrder & Way): TimeRange | null {
+  return order.dispatchFrom === null ? null : windowFrom(order, order.dispatchFrom.getTime());
 }
 
 /**
@@ -135,8 +135,7 @@ export function windowOf(order: ScheduledOrder, way: Way): TimeRange | null {
  * counts in whole seconds. Events have the same by `windowStart` of the store.
  */
 export function windowFrom(
-  { readyAt, deliverAfter, deliverBy }: Omit<ScheduledOrder, 'dispatchFrom'>,
-  { pickup, dropoff }: Way,
+  { readyAt, deliverAfter, deliverBy, pickup, dropoff }: Omit<ScheduledOrder, 'dispatchFrom'> & Way,
   pickupMs: number,
 ): TimeRange {
   const leastMeters = dropoff ? Math.max(0, distanceMeters(pickup, dropoff) - dropoff.accuracyMeters) : 0;

@@ -39,7 +39,7 @@ function toTracked(row: Row, placeOf: ReturnType<typeof createPlaces>): TrackedO
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
     onRoute: placeOf(row.id, row.driver_id, row.on_route),
-    planned: row.plan?.range ?? (row.is_not_yet ? windowOf(schedule, { pickup, dropoff }) : null),
+    planned: row.plan?.range ?? (row.is_not_yet ? windowOf({ ...schedule, pickup, dropoff }) : null),
     deliverBy: schedule.deliverBy.toISOString(),
     pickup,
     dropoff,

@@ -134,5 +134,5 @@ const feed = new Feed(root.dataset.token ?? '', {
 showOrder(view);
 if (!view.final) feed.start();
 setInterval(() => {
-  if (document.visibilityState === 'visible') showAge();
+  if (document.visibilityState === 'visible' && !view.final) showAge();
 }, 1_000);

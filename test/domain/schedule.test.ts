@@ -136,7 +136,7 @@ describe('the estimate', () => {
     range && [range.from, range.to].map((t) => Date.parse(t) - NOW);
 
   it('of an order that waits for its time is its window', () => {
-    expect(span(windowOf(later, trip))).toEqual([2 * HOUR, 3 * HOUR]);
+    expect(span(windowOf({ ...later, ...trip }))).toEqual([2 * HOUR, 3 * HOUR]);
     expect(span(estimateOf({ ...later, ...trip, status: 'pending_dispatch' }, null, NOW))).toEqual([
       2 * HOUR,
       3 * HOUR,
@@ -147,7 +147,7 @@ describe('the estimate', () => {
   it('begins no sooner than the parcel is ready and the quickest way to its door is made', () => {
     const ready = { ...scheduled, readyAt: at(HOUR), dispatchFrom: at(30 * MINUTE) };
     const exact = { ...trip, dropoff: { ...DOOR, accuracyMeters: 0 } };
-    const [fromMs = 0, toMs] = span(windowOf(ready, exact)) ?? [];
+    const [fromMs = 0, toMs] = span(windowOf({ ...ready, ...exact })) ?? [];
     // 5.3 km by roads at 40 km/h.
     expect(fromMs).toBeGreaterThan(HOUR + 10 * MINUTE);
     expect(fromMs).toBeLessThan(HOUR + 12 * MINUTE);
@@ -155,12 +155,12 @@ describe('the estimate', () => {
     expect(span(firstEstimate({ ...ready, ...exact, createdAt: at(0) }, null))).toEqual([fromMs, toMs]);
     // It never ends before it begins.
     const late = { ...ready, deliverBy: at(HOUR + MINUTE) };
-    expect(span(windowOf(late, exact))).toEqual([HOUR + MINUTE, HOUR + MINUTE]);
+    expect(span(windowOf({ ...late, ...exact }))).toEqual([HOUR + MINUTE, HOUR + MINUTE]);
     // The door may be 3 km nearer, and may not be known.
-    const rough = span(windowOf(ready, trip))?.[0] ?? 0;
+    const rough = span(windowOf({ ...ready, ...trip }))?.[0] ?? 0;
     expect(rough).toBeGreaterThan(HOUR);
     expect(rough).toBeLessThan(fromMs);
-    expect(span(windowOf(ready, { ...trip, dropoff: null }))).toEqual([HOUR, 3 * HOUR]);
+    expect(span(windowOf({ ...ready, ...trip, dropoff: null }))).toEqual([HOUR, 3 * HOUR]);
   });
 
   it('of one that waits and has a plan is that of the plan, and of one that waits no more it is not', () => {

@@ -161,6 +161,12 @@ describe('the payout of a driver who does not leave the store', () => {
     order.at(DOOR);
     await order.deliver(undefined, null);
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['no_photo'] });
+    // Its store is told of a delivery, and of no photo.
+    const told = await database.sql`
+      select type from unnumbered_events where order_id = ${order.orderId} union all
+      select type from store_events where order_id = ${order.orderId}`;
+    expect(told.map(({ type }) => type)).toContain('order.delivered');
+    expect(told.map(({ type }) => type)).not.toContain('order.proof_available');
   });
 
   it('is held if they say that nobody was home, and bring it back', async () => {

@@ -21,7 +21,7 @@ const CHECKS = [
   types('src/web'),
   { name: 'biome', args: ['biome', 'check', '.'] },
   { name: 'oxlint', args: ['oxlint', '--type-aware', '--deny-warnings'] },
-  { name: 'knip', args: ['knip'] },
+  { name: 'knip', args: ['knip', '--cache'] },
 ];
 /** Files that are named for the time they took. */
 const SLOWEST = 10;

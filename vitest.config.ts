@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { isFull } from './test/harness/counts.ts';
 import { LongestFirst } from './test/harness/longest-first.ts';
-import { POLL_MS, TEST_MS } from './test/harness/patience.ts';
+import { LOOK_MS, POLL_MS, TEST_MS } from './test/harness/patience.ts';
 import { projectOf, takesCounts } from './test/harness/projects.ts';
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
@@ -21,7 +21,7 @@ export default defineConfig({
   test: {
     testTimeout: TEST_MS,
     hookTimeout: TEST_MS,
-    expect: { poll: { timeout: POLL_MS } },
+    expect: { poll: { timeout: POLL_MS, interval: LOOK_MS } },
     setupFiles: ['test/harness/checked-replies.ts'],
     // Most files wait for processes, so that a core serves several.
     maxWorkers: 2 * availableParallelism(),

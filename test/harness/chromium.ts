@@ -10,7 +10,33 @@ export function findChromium(): string | undefined {
   return findProgram(['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']);
 }
 
+/** What a window of a desktop brings along, each in a process of its own, and no page here needs. */
+const OWN_WINDOW = [
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'WebUIOmniboxFullPopup',
+  'PreloadTopChromeWebUI',
+  'SpareRendererForSitePerProcess',
+];
+/** Those that Playwright switches off and that change what a page does or asks of the network: the last switch wins. */
+const PLAYWRIGHTS = [
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch',
+];
 const FLAGS = [
+  `--disable-features=${[...PLAYWRIGHTS, ...OWN_WINDOW].join()}`,
+  // A page that draws for ever costs a test more than what it does.
+  '--force-prefers-reduced-motion',
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

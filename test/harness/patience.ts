@@ -5,6 +5,8 @@
 
 /** For what becomes true by itself, as `expect.poll` awaits it. */
 export const POLL_MS = 90_000;
+/** From one look of `expect.poll` to the next, which may cost a request, a statement, or a question to a page. */
+export const LOOK_MS = 100;
 /** For one request, one command, or a process to be ready or to have ended. */
 export const STEP_MS = 120_000;
 /** For a whole test or hook. */

@@ -190,7 +190,7 @@ describe.each([
           }
         },
       ),
-      { numRuns: Number(process.env.RUNS ?? runs(100, 400)), seed: Number(process.env.SEED ?? 20_251) },
+      { numRuns: Number(process.env.RUNS ?? runs(40, 400)), seed: Number(process.env.SEED ?? 20_251) },
     );
   });
 });

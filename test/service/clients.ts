@@ -145,7 +145,7 @@ export async function untilOrder(
   orderId: string,
   expected: Partial<WireOrder>,
 ): Promise<WireOrder> {
-  await expect.poll(() => show(service, store, orderId), { interval: 30 }).toMatchObject(expected);
+  await expect.poll(() => show(service, store, orderId)).toMatchObject(expected);
   return show(service, store, orderId);
 }
 

@@ -6,8 +6,6 @@ import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, ask, chargesOf, place, type Store, show, untilOrder } from './clients.ts';
 
-const SOON = { interval: 20 };
-
 let database: FreshDatabase;
 let service: ServiceHere;
 let env: Record<string, string>;
@@ -70,7 +68,7 @@ it('a store whose card is declined gets three deliveries; further orders wait an
   await sameday('retailer', 'set-card', store.retailerId, '--test-card', 'ok');
   await untilOrder(service, store, id, { status: 'driver_assigned', payment_status: 'paid' });
   await expect
-    .poll(() => sameday('retailer', 'show', store.retailerId), SOON)
+    .poll(() => sameday('retailer', 'show', store.retailerId))
     .toMatchObject({
       held_because: null,
       unpaid_orders: 0,
@@ -105,7 +103,7 @@ it('a suspended store’s orders under way go on, its waiting ones wait, and all
   expect((await driver?.pickUp(carried.id))?.status).toBe(200);
   for (const id of waiting) {
     await expect
-      .poll(() => sameday('order', 'show', id), SOON)
+      .poll(() => sameday('order', 'show', id))
       .toMatchObject({
         waiting_because: 'store_suspended',
         order: { status: 'pending_dispatch', driver_id: null },
@@ -123,7 +121,7 @@ it('a suspended store’s orders under way go on, its waiting ones wait, and all
       order: { status: 'cancelled', cancelled_by: 'operator', payment_status: 'not_charged' },
     });
   }
-  await expect.poll(() => statusOf(store), SOON).toBe('driver_assigned');
+  await expect.poll(() => statusOf(store)).toBe('driver_assigned');
 });
 
 it('a store that is active again gets drivers for its waiting orders at once', async () => {

@@ -11,7 +11,6 @@ import { type Answer, ask, type DriverState, driverOf, openPhone, openSocket } f
 const CUSTOMER = 'José Ñandú';
 const DRIVER = 'Zoë O’Brien 😀';
 const DROPOFF = { line1: '401 Valencia St, 3º', city: 'San José', state: 'CA', zip: '94103' };
-const SOON = { interval: 20 };
 
 let service: Running;
 const data = newDataDir();
@@ -63,22 +62,22 @@ test('an order whose names are not ASCII goes from its creation to the photo wit
   const given = { id, dropoff: { name: CUSTOMER, ...DROPOFF } };
   expect((await driver.state()).order).toMatchObject(given);
   const told = () => (phone.messages.at(-1) as DriverState | undefined)?.order;
-  await expect.poll(told, SOON).toMatchObject(given);
+  await expect.poll(told).toMatchObject(given);
   const page = await openSocket(service, `/track/${token}/live`);
   const seen = () => page.messages.filter(({ type }) => type === 'order').at(-1)?.order;
-  await expect.poll(seen, SOON).toMatchObject({ status: 'driver_assigned', driver: { first_name: 'Zoë' } });
+  await expect.poll(seen).toMatchObject({ status: 'driver_assigned', driver: { first_name: 'Zoë' } });
   await expectPage(`/track/${token}`, 'Zoë');
 
   expect((await driver.pickUp(id)).status).toBe(200);
-  await expect.poll(seen, SOON).toMatchObject({ status: 'picked_up', driver: { first_name: 'Zoë' } });
+  await expect.poll(seen).toMatchObject({ status: 'picked_up', driver: { first_name: 'Zoë' } });
   const photo = await sharp({ create: { width: 320, height: 240, channels: 3, background: '#8a5a2b' } })
     .jpeg()
     .toBuffer();
   const delivered = await driver.deliver(id, photo);
   expect([delivered.status, delivered.body.order.status]).toEqual([200, 'delivered']);
-  await expect.poll(seen, SOON).toMatchObject({ status: 'delivered', photo_url: `/track/${token}/photo` });
+  await expect.poll(seen).toMatchObject({ status: 'delivered', photo_url: `/track/${token}/photo` });
   await expect
-    .poll(async () => (await shown()).body.order, SOON)
+    .poll(async () => (await shown()).body.order)
     .toMatchObject({
       payment_status: 'paid',
       sms_status: 'delivered',

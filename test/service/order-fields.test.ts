@@ -5,7 +5,6 @@ import { newDataDir, type Running, startBuiltService } from '../harness/service.
 import { addFreeDriver, addStore, ask, northOf, openPhone, openSocket, orderOf, place, show } from './clients.ts';
 
 const TRACKING_URL = 'https://track.sameday.test';
-const SOON = { interval: 20 };
 
 let database: FreshDatabase;
 let service: Running;
@@ -119,8 +118,8 @@ test('the customer changes the notes until the pickup, and driver, store and oth
   const changed = await put({ dropoff_instructions: 'Gate code 99 <i>', leave_at_door: false });
   expect(changed.status, changed.text).toBe(200);
   const notes = { instructions: 'Gate code 99 <i>', leave_at_door: false };
-  await expect.poll(() => phone.messages.at(-1), SOON).toMatchObject({ order: { dropoff: notes } });
-  await expect.poll(() => page.messages.at(-1), SOON).toMatchObject({ type: 'order', order: { dropoff_notes: notes } });
+  await expect.poll(() => phone.messages.at(-1)).toMatchObject({ order: { dropoff: notes } });
+  await expect.poll(() => page.messages.at(-1)).toMatchObject({ type: 'order', order: { dropoff_notes: notes } });
   const shown = await show(service, store, order.id);
   expect(shown).toMatchObject({ dropoff_instructions: 'Gate code 99 <i>', leave_at_door: false });
   const event = shown.events.find(({ type }) => type === 'dropoff_changed');

@@ -11,40 +11,54 @@ const ACCOUNT = { bucket: 'handovers', region: 'us-east-1', accessKeyId: 'AKIDTE
 /** A photo is refused well before the 15 s of a request are over. */
 const REFUSED_WITHIN_MS = 12_000;
 
+type Fault = { begin(): void | Promise<void>; end(): void | Promise<void> };
+
 /** Where photos lie, and how it breaks. */
 type PhotoStore = {
   start(): Promise<Record<string, string>>;
   /** The names of what is stored. */
   names(): string[];
-  breakDown(): void | Promise<void>;
-  repair(): void | Promise<void>;
+  readonly faults: Readonly<Record<string, Fault>>;
   stop(): void | Promise<void>;
 };
 
 /** A file in the way of the folder is as bad as a disk that is not mounted, also for root. */
 function folder(dataDir: string): PhotoStore {
   const photos = join(dataDir, 'photos');
+  const isAway: Fault = {
+    begin() {
+      renameSync(photos, `${photos}.away`);
+      writeFileSync(photos, 'in the way');
+    },
+    end() {
+      rmSync(photos);
+      renameSync(`${photos}.away`, photos);
+    },
+  };
   return {
     async start() {
       mkdirSync(photos, { recursive: true });
       return {};
     },
     names: () => storedPhotos(dataDir),
-    breakDown() {
-      renameSync(photos, `${photos}.away`);
-      writeFileSync(photos, 'in the way');
-    },
-    repair() {
-      rmSync(photos);
-      renameSync(`${photos}.away`, photos);
-    },
+    faults: { 'is away': isAway },
     stop: () => undefined,
   };
 }
 
-/** A bucket that breaks down in the given way. */
-function bucket(down: 'unavailable' | 'silent' | 'gone'): PhotoStore {
+function bucket(): PhotoStore {
   let server: BucketServer;
+  const becomes = (how: 'unavailable' | 'silent'): Fault => {
+    return { begin: () => server.become(how), end: () => server.become('up') };
+  };
+  const isGone: Fault = {
+    begin: () => server.close(),
+    async end() {
+      const { objects, url } = server;
+      server = await startBucketServer(ACCOUNT, Number(new URL(url).port));
+      for (const [key, object] of objects) server.objects.set(key, object);
+    },
+  };
   return {
     async start() {
       server = await startBucketServer(ACCOUNT);
@@ -57,15 +71,10 @@ function bucket(down: 'unavailable' | 'silent' | 'gone'): PhotoStore {
       };
     },
     names: () => [...server.objects.keys()].map((key) => key.replace(/^proof\/..\//, '')),
-    async breakDown() {
-      if (down === 'gone') await server.close();
-      else server.become(down);
-    },
-    async repair() {
-      if (down !== 'gone') return server.become('up');
-      const { objects, url } = server;
-      server = await startBucketServer(ACCOUNT, Number(new URL(url).port));
-      for (const [key, object] of objects) server.objects.set(key, object);
+    faults: {
+      'answers 503': becomes('unavailable'),
+      'answers nothing': becomes('silent'),
+      'cannot be reached': isGone,
     },
     stop: () => server?.close(),
   };
@@ -83,9 +92,7 @@ afterAll(() => data.remove());
 
 describe.each<[string, string, (dataDir: string) => PhotoStore]>([
   ['a folder', 'folder', folder],
-  ['a bucket that answers 503', 'unavailable', () => bucket('unavailable')],
-  ['a bucket that answers nothing', 'silent', () => bucket('silent')],
-  ['a bucket that cannot be reached', 'gone', () => bucket('gone')],
+  ['a bucket', 'bucket', bucket],
 ])('photos in %s', (_name, key, make) => {
   const dataDir = join(data.dataDir, key);
   const store = make(dataDir);
@@ -146,13 +153,14 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
     await expect.poll(() => store.names().length, { interval: 20 }).toBe(before + 1);
   });
 
-  it('that cannot be stored are refused with 503 and change nothing; the same tap is taken later', async () => {
+  const faults = Object.entries(store.faults);
+  it.each(faults)('are refused with 503 where it %s, change nothing, and are taken later', async (_name, fault) => {
     const { driver, id, token, retailer } = await pickedUp();
     const earlier = await pickedUp();
     expect((await deliver(earlier.driver, earlier.id, 'tap-0')).status).toBe(200);
     const before = store.names();
 
-    await store.breakDown();
+    await fault.begin();
     const started = performance.now();
     const refused = await deliver(driver, id, 'tap-1');
     expect(performance.now() - started).toBeLessThan(REFUSED_WITHIN_MS);
@@ -165,7 +173,7 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
     expect(service.output()).toContain('the photo storage failed');
     for (const secret of [ACCOUNT.secretAccessKey, ACCOUNT.accessKeyId]) expect(service.output()).not.toContain(secret);
 
-    await store.repair();
+    await fault.end();
     expect((await deliver(driver, id, 'tap-1')).body.order).toMatchObject({ status: 'delivered' });
     expect((await deliver(driver, id, 'tap-1')).status).toBe(200);
     expect((await photoOf(token)).status).toBe(200);

@@ -9,7 +9,6 @@ import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, ask, place, untilOrder } from './clients.ts';
 
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
-const SOON = { interval: 20 };
 
 let database: FreshDatabase;
 let service: ServiceHere;
@@ -96,7 +95,7 @@ it('a refund and a dispute at Stripe reach the store and the operator', async ()
   const paid = await untilOrder(service, store, id, { payment_status: 'paid' });
   stripe.dashboard.refund(paid.charge_id ?? '', 100);
   await expect
-    .poll(async () => (await ask(service, `/orders/${id}`, { key: store.apiKey })).body.order.events, SOON)
+    .poll(async () => (await ask(service, `/orders/${id}`, { key: store.apiKey })).body.order.events)
     .toContainEqual(
       expect.objectContaining({ type: 'partly_refunded', data: expect.objectContaining({ amount_cents: 100 }) }),
     );
@@ -109,7 +108,7 @@ it('a refund and a dispute at Stripe reach the store and the operator', async ()
   expect(control.status).toBe(200);
   await untilOrder(service, store, id, { payment_status: 'refunded' });
   stripe.dashboard.dispute(paid.charge_id ?? '');
-  await expect.poll(() => runCli(env, 'stats'), SOON).toMatchObject({ disputes: { open: 1 } });
+  await expect.poll(() => runCli(env, 'stats')).toMatchObject({ disputes: { open: 1 } });
   const empty = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
   expect((await fetch(`${stripe.url}/_control/dispute`, empty)).status).toBe(400);
 });
@@ -122,7 +121,7 @@ it('a charge that ends late is recorded when Stripe tells of it', async () => {
   const { id } = (await place(service, store)).body.order;
   const charge = () =>
     stripe.entries().find((entry) => (entry as Payment).metadata?.order_id === id) as Payment | undefined;
-  await expect.poll(charge, SOON).toBeDefined();
+  await expect.poll(charge).toBeDefined();
   stripe.dashboard.settle(charge()?.id ?? '', 'paid');
   await untilOrder(service, store, id, { payment_status: 'paid' });
 });
@@ -167,7 +166,7 @@ it('the sandbox has all of it without any setting', async () => {
     const { card_link: link = '' } = await runCli(own, 'retailer', 'card-link', id);
     expect((await give(link, 'declined')).url).toBe(`${sandbox.url}/card/done`);
     await expect
-      .poll(() => runCli(own, 'retailer', 'show', id), SOON)
+      .poll(() => runCli(own, 'retailer', 'show', id))
       .toMatchObject({ stripe_payment_method_id: expect.stringMatching(/^pm_sandbox_chargeDeclined_/) });
   } finally {
     await sandbox.stop();

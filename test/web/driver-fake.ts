@@ -1,16 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { buildWeb } from '../../scripts/build-web.mjs';
 import { driverPageRoutes } from '../../src/driver-app/page.ts';
-import { loadAssets } from '../../src/pages/assets.ts';
 import type { Reply } from '../../src/transport/route.ts';
 import type { ActionKind, DriverOrder, Stop, ToldState } from '../../src/web/driver-state.ts';
 import { replyOf } from '../http/support.ts';
+import { builtAssets } from './built-assets.ts';
 
 const STATUS_AFTER: Record<ActionKind, string> = {
   'pick-up': 'picked_up',
@@ -72,9 +68,7 @@ export function stopsOf(orders: readonly DriverOrder[], doorMeters = 900): Stop[
  * action on an order that it has, and 404s the others.
  */
 export async function serveDriver() {
-  const directory = mkdtempSync(join(tmpdir(), 'sameday-driver-page-'));
-  await buildWeb(directory);
-  const assets = loadAssets(directory);
+  const assets = builtAssets();
   const page = driverPageRoutes({ assets, sandbox: true, publicUrl: null });
   const sockets = new Set<WebSocket>();
   const actions: string[] = [];
@@ -167,7 +161,6 @@ export async function serveDriver() {
       upgrades.close();
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
-      rmSync(directory, { recursive: true });
     },
   };
 }

@@ -1,15 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { buildWeb } from '../../scripts/build-web.mjs';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
-import { loadAssets } from '../../src/pages/assets.ts';
 import { createTracking } from '../../src/tracking/live.ts';
 import { trackingRoutes } from '../../src/tracking/routes.ts';
 import type { Viewer } from '../../src/tracking/watched.ts';
@@ -18,6 +13,7 @@ import { bytes, errorReply, text } from '../../src/transport/reply.ts';
 import type { Reply } from '../../src/transport/route.ts';
 import { replyOf } from '../http/support.ts';
 import { matcherAt } from '../tracking/orders.ts';
+import { builtAssets } from './built-assets.ts';
 
 type Position = { readonly lat: number; readonly lng: number };
 
@@ -26,8 +22,6 @@ type Position = { readonly lat: number; readonly lng: number };
  * behaviour.
  */
 export async function servePage(options: { readonly tileUrl?: string; readonly sandbox?: boolean } = {}) {
-  const directory = mkdtempSync(join(tmpdir(), 'sameday-page-'));
-  await buildWeb(directory);
   const photo = await sharp({ create: { width: 640, height: 480, channels: 3, background: '#b98' } })
     .jpeg()
     .toBuffer();
@@ -60,7 +54,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
         await change({ ...order, sequence: order.sequence + 1, dropoffInstructions: instructions, leaveAtDoor });
       return order !== null;
     },
-    assets: loadAssets(directory),
+    assets: builtAssets(),
     settings: { tileUrl: options.tileUrl ?? null, tileAttribution: '© <b>Maps</b>', sandbox: options.sandbox ?? false },
     publicUrl: null,
   });
@@ -174,7 +168,6 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
       tracking.close();
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
-      rmSync(directory, { recursive: true });
     },
   };
 }

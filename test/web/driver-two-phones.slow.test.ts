@@ -21,6 +21,7 @@ import {
 const CLOCKS_MS = 10_000;
 const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 
+// The rules of the queue are in driver-queue.test.ts; what a phone adds to them is seldom broken.
 describe.skipIf(findChromium() === undefined)('a driver’s phone with bad reception', () => {
   let world: World;
   let photo: { name: string; mimeType: string; buffer: Buffer };

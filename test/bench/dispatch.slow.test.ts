@@ -9,6 +9,7 @@ import { Day } from '../../bench/replay/day.ts';
 import { loadTestTiers } from '../../bench/support/tiers.ts';
 import type { Tier } from '../../src/domain/tier.ts';
 
+// Whole days of a benchmark; the planner's own rules are in test/planner.
 const instance = generatedInstance(1);
 const planned = planInstance(instance, 'ready');
 const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length;

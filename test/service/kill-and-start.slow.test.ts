@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newDataDir, orderBody, type Running, runBuiltCli, startBuiltService } from '../harness/service.ts';
 import { ask } from './clients.ts';
 
+// Seven starts of the sandbox with a Postgres of its own, which a change of the rest does not break.
 const folder = newDataDir();
 const env = { DATA_DIR: folder.dataDir, SIMULATED_DRIVERS: '3' };
 let service: Running;

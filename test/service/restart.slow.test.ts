@@ -14,6 +14,7 @@ import { startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../ha
 import { addFreeDriver, addStore, ask, newPhone, northOf, place, type Store, storedPhotos } from './clients.ts';
 import { type Carried, Phone, Restarting, type Step } from './phones.ts';
 
+// The whole of it at once, over several kills; events.test.ts and later.test.ts kill once, and test/model daily.
 const STORES = 3;
 const DRIVERS = 13;
 const ORDERS = 50;

@@ -177,6 +177,8 @@ export const MAX_DROPOFF_BODY_BYTES = 8 * 1024;
 export const MAX_WARNINGS = 20;
 /** Most characters of a name that a client sent, where a reply quotes it. */
 export const MAX_QUOTED_NAME_LENGTH = 60;
+/** Most characters that are kept of a vendor's sentence about a refusal; theirs have up to 300. */
+export const MAX_VENDOR_WORDS_LENGTH = 400;
 
 // --- Fields of a driver's reports --------------------------------------------------------------------------
 /**

@@ -6,6 +6,7 @@ import { errorFields } from '../telemetry.ts';
 import { addCheckCommand } from './check.ts';
 import { CommandError, withContext } from './context.ts';
 import { addDriverCommands } from './driver.ts';
+import { addJobCommands } from './job.ts';
 import { Listed } from './list.ts';
 import { addOrderCommands, addStatsCommand, addTierCommands } from './order.ts';
 import { addOrganizationCommands } from './organization.ts';
@@ -86,6 +87,7 @@ function buildProgram({ stdout, stderr }: Streams, output: Output, env: Environm
   addTierCommands(program, act);
   addTextCommands(program, act);
   addWebhookCommands(program, act);
+  addJobCommands(program, act);
   addStatsCommand(program, act);
   addSandboxCommands(program, act);
   addCheckCommand(program, act, alone);

@@ -127,9 +127,15 @@ export function addWebhookCommands(program: Command, act: Act): void {
     .description('send a delivery again, with the same id and body')
     .action(
       act(async ({ store }, [id]) => {
-        const outcome = await store.replayDelivery(requireId(id));
-        if (outcome !== 'replayed') throw new CommandError(REFUSED[outcome]);
-        return { delivery_id: id, status: 'pending' };
+        const deliveryId = requireId(id);
+        await replay(store, deliveryId);
+        return { delivery_id: deliveryId, status: 'pending' };
       }),
     );
+}
+
+/** @throws {CommandError} saying why the delivery is not sent again */
+export async function replay(store: Context['store'], deliveryId: string): Promise<void> {
+  const outcome = await store.replayDelivery(deliveryId);
+  if (outcome !== 'replayed') throw new CommandError(REFUSED[outcome]);
 }

@@ -7,6 +7,7 @@ import * as driverWaits from './driver-waits.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as events from './events.ts';
+import * as failedJobs from './failed-jobs.ts';
 import * as holds from './holds.ts';
 import * as importedStores from './imported-stores.ts';
 import * as keys from './keys.ts';
@@ -79,6 +80,7 @@ export interface Store
     Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof events>,
+    Bound<typeof failedJobs>,
     Bound<typeof holds>,
     Bound<typeof importedStores>,
     Bound<typeof keys>,
@@ -135,6 +137,7 @@ const FAMILIES = [
   drivers,
   dropoffs,
   events,
+  failedJobs,
   holds,
   importedStores,
   keys,

@@ -7,6 +7,7 @@ import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { type Act, known, requireId } from './parts.ts';
+import { withWatch } from './watch.ts';
 
 type SetOptions = { url?: string; on?: boolean; off?: boolean; events?: string };
 
@@ -83,8 +84,7 @@ export function addWebhookCommands(program: Command, act: Act): void {
         }));
       }),
     );
-  webhook
-    .command('waiting')
+  withWatch(webhook.command('waiting'))
     .description('list the receivers behind which deliveries wait, the longest wait first')
     .action(
       act(async ({ store }) => {

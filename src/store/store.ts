@@ -41,6 +41,7 @@ import * as retailers from './retailers.ts';
 import * as retries from './retries.ts';
 import * as scenarios from './scenarios.ts';
 import * as secrets from './secrets.ts';
+import * as shortIds from './short-ids.ts';
 import * as stripeCallbacks from './stripe-callbacks.ts';
 import * as textStatuses from './text-statuses.ts';
 import * as texts from './texts.ts';
@@ -114,6 +115,7 @@ export interface Store
     Bound<typeof retries>,
     Bound<typeof scenarios>,
     Bound<typeof secrets>,
+    Bound<typeof shortIds>,
     Bound<typeof stripeCallbacks>,
     Bound<typeof textStatuses>,
     Bound<typeof texts>,
@@ -171,6 +173,7 @@ const FAMILIES = [
   retries,
   scenarios,
   secrets,
+  shortIds,
   stripeCallbacks,
   textStatuses,
   texts,

@@ -89,7 +89,11 @@ test.each([
   ['an unknown customer', { customerId: 'cus_missing' }],
 ])('%s is no card', async (_name, changes) => {
   const { charger, standIn } = await world();
-  expect(await charger.charge(request(changes))).toMatchObject({ kind: 'no_card', code: 'resource_missing', says: expect.stringMatching(/^No such/) });
+  expect(await charger.charge(request(changes))).toMatchObject({
+    kind: 'no_card',
+    code: 'resource_missing',
+    says: expect.stringMatching(/^No such/),
+  });
   expect(standIn.entries()).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from 'postgres';
+import type { TextKind } from '../domain/customer-text.ts';
 import { FIRST_ID, isId } from '../domain/ids.ts';
 import { ON_THE_WAY_USEFUL_SECONDS, TEXT_USEFUL_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
@@ -50,15 +51,18 @@ export type FailedJob = {
   readonly queue: QueueName;
   readonly orderId: string;
   readonly failureCode: string;
-  /** Of a webhook's delivery. */
+  /** Of a webhook. */
   readonly deliveryId: string | null;
+  /** Of a text. */
+  readonly textKind: TextKind | null;
 };
 
 /** A job that was given up and needs a person; null for any other. */
 export async function findFailedJob({ sql }: Db, id: number): Promise<FailedJob | null> {
   const [row] = await sql`
     select f.id, f.queue, f.order_id, f.failure_code,
-      (select d.id from webhook_deliveries d where d.outbox_id = f.id) as delivery_id
+      (select d.id from webhook_deliveries d where d.outbox_id = f.id) as delivery_id,
+      case f.queue when 'sms' then 'tracking' else (select t.kind from texts t where t.outbox_id = f.id) end as text_kind
     from failed_jobs() f where f.id = ${id}`;
   if (!row) return null;
   return {
@@ -67,6 +71,7 @@ export async function findFailedJob({ sql }: Db, id: number): Promise<FailedJob 
     orderId: row.order_id,
     failureCode: row.failure_code,
     deliveryId: row.delivery_id,
+    textKind: row.text_kind,
   };
 }
 
@@ -109,7 +114,7 @@ export function retryRefund(db: Db, { id, orderId }: FailedJob): Promise<Changed
  * looks for the message at the vendor before it sends it. Null where it may not be sent any more, or another one
  * did. Never for a text whose outcome is unknown.
  */
-export function retryText(db: Db, { id, orderId, queue }: FailedJob): Promise<ChangedOrder | null> {
+export function retryText(db: Db, { id, orderId, queue, textKind }: FailedJob): Promise<ChangedOrder | null> {
   const { sql } = db;
   const isTracking = queue === 'sms';
   const before = sql`
@@ -131,7 +136,8 @@ export function retryText(db: Db, { id, orderId, queue }: FailedJob): Promise<Ch
         from owed where t.outbox_id = ${id}
       )`;
   const jobs = sql`select ${queue}::text as queue, now() as run_at`;
-  return changeOrder(db, update, { type: 'sms_retried' }, { before, jobs, after, notice: 'details' });
+  const event = { type: 'sms_retried', data: { kind: textKind } };
+  return changeOrder(db, update, event, { before, jobs, after, notice: 'details' });
 }
 
 const trackingIsUseful = (sql: Sql): Fragment => sql`

@@ -150,7 +150,26 @@ test('an optional text gets a job of its own again', async () => {
   expect(job).toBeGreaterThan(outboxId);
   const opened = await me().openOptionalTexts([job], { perPhone: 0, perStore: 0 });
   expect(opened.get(String(job))).toMatchObject({ orderId, kind: 'delivered' });
-  expect(await me().retryText({ id: outboxId, queue: 'text', orderId, failureCode: '21211', deliveryId: null })).toBe(
-    null,
-  );
+  const events = await sql`select data from order_events where order_id = ${orderId} and type = 'sms_retried'`;
+  expect([...events]).toEqual([{ data: { kind: 'delivered' } }]);
+  expect(await me().findFailedJob(outboxId)).toBeNull();
+});
+
+test('a delivery of a webhook that is sent again counts as failed no more', async () => {
+  const { sql } = database;
+  const before = await failedIn('webhook');
+  await me().setWebhook(shop.retailerId, 'https://store.test/', 'whsec_x');
+  await addOrder(sql, shop, { driverId: await addDriverRow(sql) });
+  await me().numberEvents();
+  const [row] = await sql`select outbox_id from webhook_deliveries where retailer_id = ${shop.retailerId}`;
+  const delivery = await me().openDelivery(row?.outbox_id);
+  await me().recordUndeliverable(delivery as never, 'no_endpoint');
+  expect(await failedIn('webhook')).toBe(Number(before) + 1);
+  const job = await failed();
+  expect(job).toMatchObject({ id: row?.outbox_id, failureCode: 'no_endpoint', deliveryId: delivery?.id });
+  expect(await me().replayDelivery(delivery?.id ?? '')).toBe('replayed');
+  expect(await failedIn('webhook')).toBe(before);
+  expect(
+    (await me().listDeliveries({ ...ANY, retailerIds: null, orderId: null }, { limit: 9, after: null })).rows,
+  ).toMatchObject([{ delivery_id: delivery?.id, status: 'pending' }]);
 });

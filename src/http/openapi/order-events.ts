@@ -45,5 +45,5 @@ export const ORDER_EVENTS: Readonly<Record<string, JsonSchema>> = {
   sms_delivered: object(TEXT),
   sms_undelivered: object({ ...TEXT, code: STRING }),
   sms_failed: object({ code: orNull(STRING) }, TEXT),
-  sms_retried: NOTHING,
+  sms_retried: object(TEXT),
 };

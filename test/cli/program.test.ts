@@ -77,6 +77,14 @@ test('a list shows the columns that were chosen, in that order, and names them a
   expect(await errorOf('retailer', 'list', '--columns', 'name,price')).toMatch(/^--columns takes some of retailer_id,/);
 });
 
+test('the name of an organization can be corrected', async () => {
+  const { organization_id: id = '' } = await runCli(env, 'organization', 'add', 'Corner Markts');
+  const corrected = { organization_id: id, name: 'Corner Markets' };
+  expect(await runCli(env, 'organization', 'set', id.slice(0, 18), '--name', 'Corner Markets')).toEqual(corrected);
+  expect(await runCli(env, 'organization', 'show', id)).toMatchObject(corrected);
+  expect(await errorOf('organization', 'set', id.replace(/.$/, 'x'), '--name', 'X')).toMatch(/^That is not an id/);
+});
+
 describe('a command that watches', () => {
   async function watched(args: string[], columns?: number) {
     const looks: string[] = [];

@@ -177,6 +177,8 @@ export const MAX_DROPOFF_BODY_BYTES = 8 * 1024;
 export const MAX_WARNINGS = 20;
 /** Most characters of a name that a client sent, where a reply quotes it. */
 export const MAX_QUOTED_NAME_LENGTH = 60;
+/** Most characters that are kept of a vendor's sentence about a refusal; theirs have up to 300. */
+export const MAX_VENDOR_WORDS_LENGTH = 400;
 
 // --- Fields of a driver's reports --------------------------------------------------------------------------
 /**
@@ -1390,6 +1392,12 @@ export const MAX_ORGANIZATION_KEYS_KEPT = 500;
  * stores would be fewer. With MAX_ORGANIZATION_STORES it looks at 20,000, in under 0.1 s. Below LIST_SCAN_ROWS.
  */
 export const LIST_SCAN_ROWS_PER_STORE = 20;
+/** Fewest characters of a short id: with fewer a word of hexadecimal letters would be one. */
+export const MIN_SHORT_ID_LENGTH = 4;
+/** Seconds between two looks of a command that watches, unless it says otherwise. At most MAX_WATCH_SECONDS. */
+export const DEFAULT_WATCH_SECONDS = 2;
+/** Most seconds between two looks of a command that watches: an hour. */
+export const MAX_WATCH_SECONDS = 3_600;
 /** Largest file of an import in bytes. Ten thousand stores have a third of it. */
 export const MAX_IMPORT_BYTES = 4 * 1024 * 1024;
 /** Most lines of one import, its header aside. */
@@ -1834,6 +1842,7 @@ function assertJobRelations(): void {
   below({ DEFAULT_RELEASES_PER_HOUR }, { MAX_RELEASES_PER_HOUR });
   atMost({ DEFAULT_STRIPE_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
+  atMost({ DEFAULT_WATCH_SECONDS }, { MAX_WATCH_SECONDS });
   atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });
   atMost({ DEFAULT_SMS_DELAY_SECONDS }, { MAX_SMS_DELAY_SECONDS });
   below({ DEFAULT_SMS_PER_PHONE }, { DEFAULT_SMS_PER_STORE });

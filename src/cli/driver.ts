@@ -6,6 +6,7 @@ import { MAX_DRIVER_CAPACITY, MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { CommandError } from './context.ts';
 import { addDriverCorrection } from './corrections.ts';
+import { addDriverImport } from './driver-import.ts';
 import { addPhoneLinks } from './driver-phone.ts';
 import { readTiers } from './driver-tiers.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from './list.ts';
@@ -20,7 +21,7 @@ type CreateOptions = Confirmed & {
   readonly capacity: string;
 };
 
-/** `driver create|list|show|set|set-…|sign-in-link|traccar-link|deactivate` */
+/** `driver create|import|list|show|set|set-…|sign-in-link|traccar-link|deactivate` */
 export function addDriverCommands(program: Command, act: Act): void {
   const driver = program.command('driver').description('drivers and their tokens');
   withYes(driver.command('create'))
@@ -75,6 +76,7 @@ export function addDriverCommands(program: Command, act: Act): void {
       }),
     );
   addDriverCorrection(driver, act);
+  addDriverImport(driver, act);
   addPhoneLinks(driver, act);
   driver
     .command('set-capacity <driver_id> <orders>')

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { stringify } from 'csv-stringify/sync';
 import { newId } from '../domain/ids.ts';
 import { MAX_ORGANIZATION_STORES } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
-import { type ImportedStore, type ImportLine, readImportFile } from './import-file.ts';
+import type { ImportLine } from './csv-file.ts';
+import { type ImportedStore, readImportFile } from './import-file.ts';
+import { importLines } from './import-report.ts';
 import { newKey } from './keys.ts';
 import { type CardOptions, cardFor, locateStore, withCard } from './new-store.ts';
-import type { Output } from './output.ts';
 import { type Act, known, requireId } from './parts.ts';
 
 type ImportOptions = CardOptions & { organization?: string; dryRun?: boolean; json?: boolean };
@@ -37,26 +37,16 @@ export function addImport(retailer: Command, act: Act): void {
     .action(
       act(async (context, [file = ''], options: ImportOptions) => {
         const lines = readImportFile(file);
-        const print = openReport(context.output, options.json === true);
-        let failed = 0;
-        try {
-          const take = await createImport(context, options);
-          for (const line of lines) {
-            const report = await take(line);
-            if (report.status === 'failed') failed++;
-            // At once, as a key that was made and not shown would be lost.
-            print.row(report);
-          }
-        } finally {
-          print.end();
-        }
-        if (failed > 0) throw new CommandError(`${failed} of ${lines.length} lines failed.`);
+        await importLines(context.output, lines, COLUMNS, options.json === true, () => createImport(context, options));
       }),
     );
 }
 
 /** Makes the function that imports a line. */
-async function createImport(context: Context, options: ImportOptions): Promise<(line: ImportLine) => Promise<Report>> {
+async function createImport(
+  context: Context,
+  options: ImportOptions,
+): Promise<(line: ImportLine<ImportedStore>) => Promise<Report>> {
   const { store } = context;
   const organizationId = options.organization === undefined ? null : requireId(options.organization);
   const stores = organizationId === null ? 0 : known(await store.countStoresOf(organizationId), 'organization');
@@ -107,7 +97,7 @@ async function createImport(context: Context, options: ImportOptions): Promise<(
 
   return async (read) => {
     if ('problem' in read) return failure(read.line, read.problem.field, read.problem.message);
-    return (await exists(read.line, read.store)) ?? create(read.line, read.store);
+    return (await exists(read.line, read.row)) ?? create(read.line, read.row);
   };
 }
 
@@ -125,21 +115,4 @@ async function locate(context: Context, { address, point }: ImportedStore) {
     if (error instanceof CommandError) return null;
     throw error;
   }
-}
-
-/** Prints reports as CSV, or as one list in JSON. */
-function openReport({ put }: Output, isJson: boolean): { row(report: Report): void; end(): void } {
-  let rows = 0;
-  // A spreadsheet must not take a chain's own number for a formula.
-  const csv = (values: readonly unknown[]) => stringify([[...values]], { escape_formulas: true });
-  if (!isJson) put(csv(COLUMNS));
-  return {
-    row(report) {
-      if (isJson) put(`${rows++ === 0 ? '[' : ','}\n  ${JSON.stringify(report)}`);
-      else put(csv(COLUMNS.map((column) => report[column] ?? '')));
-    },
-    end() {
-      if (isJson) put(rows === 0 ? '[]\n' : '\n]\n');
-    },
-  };
 }

@@ -5,6 +5,7 @@ import { LIST_LIMIT, MAX_LIST_LIMIT, MAX_NAMED } from '../limits.ts';
 import type { ListSearch, Page, PageRequest, Place } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
 import { integer, text, zonedTime } from './parts.ts';
+import { withWatch } from './watch.ts';
 
 /** The options of a list, as they were typed. */
 export type ListOptions = {
@@ -58,12 +59,13 @@ export class Listed {
  */
 export function withListOptions(command: Command, statuses: readonly string[], searched: string): Command {
   if (statuses.length > 0) command.option('--status <status>', statuses.join(', '));
-  return command
+  return withWatch(command)
     .option('--search <text>', searched)
     .option('--since <time>', 'made at this time or later: 2025-01-31, 2025-01-31T17:05:00Z, or 2h for two hours ago')
     .option('--until <time>', 'made before this time')
     .option('--limit <n>', `rows on a page, up to ${MAX_LIST_LIMIT}`, String(LIST_LIMIT))
-    .option('--after <place>', 'the next page; the page before says it');
+    .option('--after <place>', 'the next page; the page before says it')
+    .option('--columns <names>', 'only these columns, with commas between');
 }
 
 /** @throws {CommandError} naming the option that is wrong */
@@ -144,7 +146,7 @@ function nextCommand(typed: Command, command: Command, after: string): string {
   for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());
   const options = command.options.flatMap((option) => {
     const name = option.attributeName();
-    if (name === 'after' || typed.getOptionValueSource(name) !== 'cli') return [];
+    if (name === 'after' || name === 'watch' || typed.getOptionValueSource(name) !== 'cli') return [];
     return option.isBoolean() ? [option.long ?? ''] : [option.long ?? '', quoted(String(typed.getOptionValue(name)))];
   });
   return [programName(), ...names, ...options, '--after', after].join(' ');

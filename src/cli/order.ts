@@ -12,6 +12,7 @@ import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withL
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, type Confirmed, confirm, integer, known, requireId, withYes } from './parts.ts';
 import { tellDriver } from './pushes.ts';
+import { withWatch } from './watch.ts';
 
 /** `order list|show|redispatch|cancel|return|charge` */
 export function addOrderCommands(program: Command, act: Act): void {
@@ -36,8 +37,7 @@ export function addOrderCommands(program: Command, act: Act): void {
       return Listed.rows('orders', await context.store.listOrders(wanted, page, context.config.unpaidOrdersAllowed));
     }),
   );
-  order
-    .command('show <order_id>')
+  withWatch(order.command('show <order_id>'))
     .description('show everything on record about an order')
     .action(
       act(async ({ store, config }, [id]) =>
@@ -162,8 +162,7 @@ function dispatchModeOf(text: string): DispatchMode {
 
 /** `stats` */
 export function addStatsCommand(program: Command, act: Act): void {
-  program
-    .command('stats')
+  withWatch(program.command('stats'))
     .description('show figures of orders, deliveries, payments, texts, webhooks, drivers and queues')
     .action(
       act(async ({ store, sandbox, config }) => ({

@@ -14,7 +14,7 @@ const NOT_JOINED = {
 } as const;
 const TOO_MANY_KEYS = `An organization has at most ${MAX_ORGANIZATION_KEYS} keys that are good. Revoke one first.`;
 
-/** `organization add|list|show|add-store|remove-store|create-key|rotate-key|revoke-key` */
+/** `organization add|set|list|show|add-store|remove-store|create-key|rotate-key|revoke-key` */
 export function addOrganizationCommands(program: Command, act: Act): void {
   const organization = program.command('organization').description('chains of stores, and their keys that read');
   organization
@@ -25,6 +25,17 @@ export function addOrganizationCommands(program: Command, act: Act): void {
         const id = newId();
         await store.addOrganization(id, text('The name', name));
         return { organization_id: id };
+      }),
+    );
+  organization
+    .command('set <organization_id>')
+    .description("correct an organization's name")
+    .requiredOption('--name <name>')
+    .action(
+      act(async ({ store }, [id], options: { name: string }) => {
+        const name = text('--name', options.name);
+        known((await store.renameOrganization(requireId(id), name)) || null, 'organization');
+        return { organization_id: id, name };
       }),
     );
   withListOptions(

@@ -1,4 +1,5 @@
 import { escapeUnseen } from '../domain/text.ts';
+import { tableLines } from './table.ts';
 
 /** A value that people read as a word, such as `none`, and programs as they always did. */
 export class Worded {
@@ -21,12 +22,15 @@ export class Worded {
 
 /** Where a command prints: its process's own streams, or what a caller within a process reads. */
 export type Streams = { readonly stdout: Sink; readonly stderr: Sink };
-type Sink = { write(text: string): unknown };
+/** `columns`: the width of a terminal; a file and a pipe have none. */
+type Sink = { write(text: string): unknown; readonly columns?: number | undefined };
 
 /** What a command says. */
 export type Output = {
-  /** Prints a command's result as JSON or as aligned text. */
-  print(value: unknown, json: boolean): void;
+  /** Prints a command's result as JSON or as aligned text, whose lists fit the terminal. */
+  print(value: unknown, json: boolean, isList?: boolean): void;
+  /** Clears a terminal, or leaves a line between two looks. */
+  clear(): void;
   /** Adds lines to the result. */
   write(lines: string): void;
   /** Adds a text to the result, without the end of a line. */
@@ -35,9 +39,14 @@ export type Output = {
   tell(lines: string): void;
 };
 
+/** Clears the screen and what was scrolled off it, and goes home. */
+const CLEAR = '\u001b[2J\u001b[3J\u001b[H';
+
 export function openOutput({ stdout, stderr }: Streams): Output {
   return {
-    print: (value, json) => void stdout.write(`${render(value, json)}\n`),
+    print: (value, json, isList = Array.isArray(value)) =>
+      void stdout.write(`${render(value, json, isList ? stdout.columns : undefined)}\n`),
+    clear: () => void stdout.write(stdout.columns === undefined ? '\n' : CLEAR),
     write: (lines) => void stdout.write(`${escapeLines(lines)}\n`),
     put: (text) => void stdout.write(escapeLines(text)),
     tell: (lines) => void stderr.write(`${escapeLines(lines)}\n`),
@@ -47,25 +56,27 @@ export function openOutput({ stdout, stderr }: Streams): Output {
 /**
  * What a command prints. Names, addresses and notes came from outside: a control or a mark of direction in
  * them could forge a line or give the terminal a command, so each is shown by its number.
+ *
+ * @param width of the terminal, where lists are to fit it
  */
-export function render(value: unknown, json: boolean): string {
+export function render(value: unknown, json: boolean, width?: number): string {
   // Of a string JSON escapes the line feeds itself; those that are left stand between its lines.
-  return json ? escapeLines(JSON.stringify(value, null, 2)) : toText(value);
+  return json ? escapeLines(JSON.stringify(value, null, 2)) : toText(value, '', width);
 }
 
 /** Escapes each line of a text whose line feeds are ours. */
 export const escapeLines = (text: string): string => text.split('\n').map(escapeUnseen).join('\n');
 
-function toText(value: unknown, indent = ''): string {
+function toText(value: unknown, indent: string, columns?: number): string {
   if (Array.isArray(value) && value.length === 0) return `${indent}(none)`;
-  if (Array.isArray(value)) return isPlain(value[0]) ? lines(value, indent) : toTable(value);
+  if (Array.isArray(value)) return isPlain(value[0]) ? lines(value, indent) : toTable(value, columns);
   if (isPlain(value)) return indent + scalar(value);
   const entries = Object.entries(value as object);
   const width = Math.max(...entries.map(([key]) => key.length));
   return entries
     .map(([key, part]) =>
       isNested(part)
-        ? `${indent}${scalar(key)}\n${toText(part, `${indent}  `)}`
+        ? `${indent}${scalar(key)}\n${toText(part, `${indent}  `, columns)}`
         : `${indent}${scalar(key).padEnd(width)}  ${scalar(part)}`,
     )
     .join('\n');
@@ -74,18 +85,10 @@ function toText(value: unknown, indent = ''): string {
 const lines = (values: readonly unknown[], indent: string): string =>
   values.map((value) => indent + scalar(value)).join('\n');
 
-function toTable(rows: readonly Record<string, unknown>[]): string {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const cells = [columns, ...rows.map((row) => columns.map((column) => row[column]))].map((row) => row.map(scalar));
-  const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]?.length ?? 0)));
-  return cells
-    .map((line) =>
-      line
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+function toTable(rows: readonly Record<string, unknown>[], width: number | undefined): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cells = [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => row.map(scalar));
+  return tableLines(cells, width).join('\n');
 }
 
 /** Whether a value is shown as it is: text, a number, a time, and nothing with parts of its own. */

@@ -18,6 +18,8 @@ export type ActAlone = (
     /** The settings as the service reads them. */
     readonly settings: () => Config;
     readonly print: (value: unknown) => void;
+    readonly write: (lines: string) => void;
+    readonly args: readonly string[];
   }) => Promise<void>,
 ) => (...args: unknown[]) => Promise<void>;
 

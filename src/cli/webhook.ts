@@ -7,6 +7,7 @@ import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { type Act, known, requireId } from './parts.ts';
+import { withWatch } from './watch.ts';
 
 type SetOptions = { url?: string; on?: boolean; off?: boolean; events?: string };
 
@@ -83,8 +84,7 @@ export function addWebhookCommands(program: Command, act: Act): void {
         }));
       }),
     );
-  webhook
-    .command('waiting')
+  withWatch(webhook.command('waiting'))
     .description('list the receivers behind which deliveries wait, the longest wait first')
     .action(
       act(async ({ store }) => {
@@ -127,9 +127,15 @@ export function addWebhookCommands(program: Command, act: Act): void {
     .description('send a delivery again, with the same id and body')
     .action(
       act(async ({ store }, [id]) => {
-        const outcome = await store.replayDelivery(requireId(id));
-        if (outcome !== 'replayed') throw new CommandError(REFUSED[outcome]);
-        return { delivery_id: id, status: 'pending' };
+        const deliveryId = requireId(id);
+        await replay(store, deliveryId);
+        return { delivery_id: deliveryId, status: 'pending' };
       }),
     );
+}
+
+/** @throws {CommandError} saying why the delivery is not sent again */
+export async function replay(store: Context['store'], deliveryId: string): Promise<void> {
+  const outcome = await store.replayDelivery(deliveryId);
+  if (outcome !== 'replayed') throw new CommandError(REFUSED[outcome]);
 }

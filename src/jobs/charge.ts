@@ -97,11 +97,11 @@ function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResul
       return { status: 'paid', paymentIntentId: outcome.paymentIntentId };
     case 'declined': {
       const final = !outcome.mayPass || attempt.isLast;
-      return { status: 'declined', failureCode: outcome.code, final };
+      return { status: 'declined', failureCode: outcome.code, says: outcome.says, final };
     }
     case 'needs_authentication':
     case 'no_card':
-      return { status: 'declined', failureCode: outcome.code, final: true };
+      return { status: 'declined', failureCode: outcome.code, says: outcome.says, final: true };
     case 'retry_later':
       return outcome.rateLimited
         ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }

@@ -3,6 +3,7 @@ import { VENDOR_PAUSE_MS } from '../limits.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
+import type { RefundState } from '../store/refunds.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Charger } from '../vendors/charger.ts';
@@ -43,7 +44,7 @@ export function createRefundJob(deps: {
           return { kind: 'retry', reason: 'charge_opened' };
         break;
       case 'paid': {
-        const result = await refund(orderId, state.paymentIntentId, outboxId);
+        const result = await refund(orderId, state, outboxId);
         if (result) return result;
       }
     }
@@ -58,15 +59,21 @@ export function createRefundJob(deps: {
     return changed !== null;
   }
 
-  async function refund(orderId: string, paymentIntentId: string, outboxId: number): Promise<JobResult | null> {
-    const outcome = await deps.stripe.refund({ idempotencyKey: `${orderId}:refund`, paymentIntentId });
+  async function refund(
+    orderId: string,
+    { paymentIntentId, attempt }: Extract<RefundState, { kind: 'paid' }>,
+    outboxId: number,
+  ): Promise<JobResult | null> {
+    // Stripe gives a key its first answer again. Under another one no payment is refunded twice, as each is whole.
+    const idempotencyKey = attempt === 1 ? `${orderId}:refund` : `${orderId}:refund:${attempt}`;
+    const outcome = await deps.stripe.refund({ idempotencyKey, paymentIntentId });
     if (outcome.kind === 'retry_later') {
       return outcome.rateLimited
         ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
         : { kind: 'retry', reason: outcome.reason };
     }
     if (outcome.kind === 'refunded') await relayed(store.recordRefund(orderId, outcome.refundId, outboxId));
-    else if (await relayed(store.recordRefundRefused(orderId, outcome.code, outboxId))) {
+    else if (await relayed(store.recordRefundRefused(orderId, outcome, outboxId))) {
       deps.logger.error({ orderId, code: outcome.code }, 'a refund was refused: the store is still charged');
     }
     return null;

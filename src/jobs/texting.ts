@@ -84,7 +84,10 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     const statusUrl = deps.statusUrlOf?.(text.orderId, text.kind);
     const outcome = await texts.send({ to: text.to, body: textBody(text, deps.trackingUrl), statusUrl });
     if (outcome.kind === 'sent') return { status: 'sent', sid: outcome.sid };
-    if (outcome.kind === 'refused') return { status: 'failed', failureCode: outcome.code };
+    if (outcome.kind === 'refused') {
+      // Twilio names the phone, which stays with the customer.
+      return { status: 'failed', failureCode: outcome.code, says: outcome.says?.replaceAll(text.to, 'the phone') };
+    }
     if (outcome.ambiguous) return waitFor(FIRST_LOOKUP);
     await rows.uncountSend(text);
     return later(outcome);

@@ -23,9 +23,11 @@ import {
   statusForm,
 } from './twilio-forms.ts';
 
+/** Twilio names the number itself, which `{to}` stands for. */
+const NO_PHONE = "The 'To' number {to} is not a valid phone number.";
 /** Twilio's magic numbers, to which a text fails as it can to real numbers. */
 const REFUSED: Readonly<Record<string, readonly [code: number, message: string]>> = {
-  '+15005550001': [21211, 'The number is not a valid phone number.'],
+  '+15005550001': [21211, NO_PHONE],
   '+15005550002': [21612, 'The number cannot be reached from this sender.'],
   '+15005550003': [21408, 'Permission to send an SMS has not been enabled for the region.'],
   '+15005550004': [21610, 'The recipient has unsubscribed.'],
@@ -203,10 +205,10 @@ class TwilioApi implements VendorApi {
     if (body === '') return refusal(400, 21602, 'Message body is required.');
     if (body.length > 1_600) return refusal(400, 21617, 'The concatenated message body exceeds 1600 characters.');
     const refused = REFUSED_SENDERS[from] ?? REFUSED[to];
-    if (refused) return refusal(400, ...refused);
+    if (refused) return refusal(400, refused[0], refused[1].replace('{to}', to));
     if (to === UNANSWERED) return this.failure(503);
     if (this.#stopped.has(to)) return refusal(400, 21610, 'The recipient has unsubscribed.');
-    if (!/^\+[1-9]\d{6,14}$/.test(to)) return refusal(400, 21211, 'The number is not a valid phone number.');
+    if (!/^\+[1-9]\d{6,14}$/.test(to)) return refusal(400, 21211, NO_PHONE.replace('{to}', to));
     const message: Message = {
       sid: newSid(),
       accountSid,

@@ -131,7 +131,8 @@ export async function uncountSend({ sql }: Db, { orderId, earlierSends }: SendTo
 
 export type TextResult =
   | { readonly status: 'sent'; readonly sid: string }
-  | { readonly status: 'failed'; readonly failureCode: string };
+  /** `says`: the vendor's words. */
+  | { readonly status: 'failed'; readonly failureCode: string; readonly says?: string | undefined };
 
 export type RecordedText = { readonly orderId: string; readonly result: TextResult; readonly outboxId: number };
 
@@ -140,6 +141,7 @@ const RECORDED_TEXTS = rowsOf<RecordedText>([
   ['status', 'text', ({ result }) => result.status],
   ['sid', 'text', ({ result }) => (result.status === 'sent' ? result.sid : null)],
   ['failure_code', 'text', ({ result }) => (result.status === 'failed' ? result.failureCode : null)],
+  ['says', 'text', ({ result }) => (result.status === 'failed' ? (result.says ?? null) : null)],
   ['outbox_id', 'int8', ({ outboxId }) => outboxId],
 ]);
 
@@ -162,7 +164,7 @@ export function recordTexts(db: Db, texts: readonly RecordedText[]): Promise<Map
       where m.order_id = i.order_id and m.status = 'sending'
       returning i.*
     ), job as (
-      update outbox b set done_at = now(), failure_code = i.failure_code
+      update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
       from input i where b.id = i.outbox_id and b.done_at is null
     )${optOutRefused(sql)}`;
   const update = sql`

@@ -50,7 +50,8 @@ async function failedStep(sql: Sql, search: DeliverySearch, { behind }: From, mo
   const isPossible = search.status === null || search.status === 'failed';
   const rows = await sql`
     select d.id, ${micros(sql)} from outbox b join webhook_deliveries d on d.outbox_id = b.id
-    where b.queue = any(${[...WEBHOOK_QUEUES]}::text[]) and b.failure_code is not null and d.status = 'failed' and ${isPossible}
+    where b.queue = any(${[...WEBHOOK_QUEUES]}::text[]) and b.failure_code is not null and b.settled_at is null
+      and d.status = 'failed' and ${isPossible}
       and ${matches(sql, search)} and ${behindPlace(sql, behind)}
     order by d.created_at desc, d.id desc limit ${most}`;
   const found = rows.map((row): Place => ({ rank: FAILED, micros: row.micros, id: row.id }));
@@ -74,7 +75,7 @@ function othersStep() {
             (coalesce((select created_at from part), '-infinity'), coalesce((select id from part), ${FIRST_ID}::uuid))
           and ${matches(sql, search)}
           and not (d.status = 'failed' and exists (
-            select from outbox b where b.id = d.outbox_id and b.failure_code is not null))
+            select from outbox b where b.id = d.outbox_id and b.failure_code is not null and b.settled_at is null))
         order by d.created_at desc, d.id desc limit ${most}
       )
       select id, micros, false as is_end from found

@@ -129,14 +129,19 @@ export async function showDriver({ sql }: Db, id: string): Promise<Printable | n
   return row ? { ...row } : null;
 }
 
+/** A shorter beginning of an id is taken for a part of a name alone. */
+const NAMED_ID_LENGTH = 8;
+
 /**
- * The ids of the stores, or drivers, that a filter means: by the whole id or a part of the name.
+ * The ids of the stores, or drivers, that a filter means: by the id, its beginning, or a part of the name.
  *
  * @returns one more than MAX_NAMED if it means that many
  */
 export async function findNamed({ sql }: Db, table: 'retailers' | 'drivers', text: string): Promise<string[]> {
   const rows = await sql`
-    select id from ${sql(table)} where id::text = lower(${text}) or strpos(lower(name), lower(${text})) > 0
+    select id from ${sql(table)}
+    where strpos(lower(name), lower(${text})) > 0
+      or length(${text}) >= ${NAMED_ID_LENGTH} and starts_with(id::text, lower(${text}))
     limit ${MAX_NAMED + 1}`;
   return rows.map(({ id }) => id);
 }

@@ -118,7 +118,8 @@ const behindTime = (sql: Sql, behind: Place | null): Fragment =>
 async function unpaidStep(sql: Sql, search: OrderSearch, { behind }: From, most: number): Promise<Step> {
   const rows = await sql`
     select o.id from orders o ${searched(sql, search)}
-    where o.id in (select order_id from outbox where queue = 'charge' and failure_code is not null)
+    where o.id in (
+        select order_id from outbox where queue = 'charge' and failure_code is not null and settled_at is null)
       and o.payment_status = 'failed' and o.status not in ('pending_dispatch', 'undeliverable', 'void')
       and ${matches(sql, search)} and ${behind ? sql`o.id < ${behind.id}` : sql`true`}
     order by o.id desc limit ${most}`;
@@ -132,7 +133,8 @@ async function unpaidStep(sql: Sql, search: OrderSearch, { behind }: From, most:
 /** Whether the charge of `o` was refused so lately that the rank before has shown it. */
 const shownAsUnpaid = (sql: Sql): Fragment => sql`
   o.payment_status = 'failed' and exists (
-    select from outbox b where b.order_id = o.id and b.queue = 'charge' and b.failure_code is not null)`;
+    select from outbox b where b.order_id = o.id and b.queue = 'charge' and b.failure_code is not null
+      and b.settled_at is null)`;
 
 /** One part of all other orders at each call, a small one first, as most searches find enough there. */
 function othersStep() {
@@ -199,9 +201,9 @@ const holdsText = (sql: Sql, text: string): Fragment =>
 async function readOrders({ sql }: Db, places: readonly Place[], unpaidAllowed: number) {
   const rows = await sql`
     with ${fleetOnDuty(sql)}
-    select o.id as order_id, o.status, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
+    select o.id as order_id, o.status, ${whyWaiting(sql, unpaidAllowed)} as waiting_because, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
       o.driver_id, o.created_at, case when ${isNotYet(sql, sql`o`)} then o.dispatch_from end as dispatch_from,
-      ${promisedBy(sql, sql`o`)} as deliver_by, ${whyWaiting(sql, unpaidAllowed)} as waiting_because
+      ${promisedBy(sql, sql`o`)} as deliver_by
     from orders o join retailers r on r.id = o.retailer_id
     where o.id = any(${places.map(({ id }) => id)}::uuid[])`;
   return inOrder(places, printable(rows), 'order_id');

@@ -38,6 +38,14 @@ export async function addOrganization({ sql }: Db, id: string, name: string): Pr
   await sql`insert into organizations (id, name) values (${id}, ${name})`;
 }
 
+/** Corrects the name of an organization; false for an unknown one. */
+export async function renameOrganization({ sql, processId }: Db, id: string, name: string): Promise<boolean> {
+  const rows = await sql`
+    with changed as (update organizations set name = ${name} where id = ${id} returning id)
+    select pg_notify('sameday', ${processId} || ':organization:' || id) from changed`;
+  return rows.length === 1;
+}
+
 /** An organization with its stores and its keys' ids; null for an unknown one. */
 export async function showOrganization({ sql }: Db, id: string): Promise<Printable | null> {
   const [row] = await sql`

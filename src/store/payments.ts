@@ -108,7 +108,13 @@ export async function loadPaymentStatuses(
 
 export type PaymentResult =
   | { readonly status: 'paid'; readonly paymentIntentId: string }
-  | { readonly status: 'declined'; readonly failureCode: string; readonly final: boolean };
+  | {
+      readonly status: 'declined';
+      readonly failureCode: string;
+      /** What the vendor says of it. */
+      readonly says?: string | undefined;
+      readonly final: boolean;
+    };
 
 /** An attempt that Stripe charged. */
 export type PaidAttempt = {
@@ -171,7 +177,7 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
 export function recordDeclined(
   db: Db,
   attempt: { readonly orderId: string; readonly attempt: number },
-  { failureCode, final }: { readonly failureCode: string; readonly final: boolean },
+  { failureCode, says, final }: Omit<Extract<PaymentResult, { status: 'declined' }>, 'status'>,
   outboxId: number,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
@@ -187,7 +193,7 @@ export function recordDeclined(
       where order_id = locked.id and attempt = ${attempt.attempt} and status = 'sending'
       returning order_id
     ), job as (
-      update outbox set done_at = now(), failure_code = ${failureCode}
+      update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
       where id = ${outboxId} and done_at is null and ${final}
     )${final ? lockStore(sql) : sql``}`;
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode } };

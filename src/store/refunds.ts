@@ -8,7 +8,7 @@ import type { Db } from './db.ts';
  */
 export type RefundState =
   | { readonly kind: 'in_flight' | 'nothing' | 'done' }
-  | { readonly kind: 'paid'; readonly paymentIntentId: string };
+  | { readonly kind: 'paid'; readonly paymentIntentId: string; readonly attempt: number };
 
 /**
  * The refund state of an order; `done` for an order that did not end undelivered before its pickup. A refund
@@ -25,19 +25,24 @@ export async function openRefund({ sql }: Db, orderId: string): Promise<RefundSt
       select id, charge_id, delivery_fee_cents, status, 'sending' from o where ended and payment_status = 'paid'
       on conflict do nothing
     )
-    select payment_status, charge_id, ended, in_flight from o`;
+    select payment_status, charge_id, ended, in_flight, ${lastAttempt(sql, sql`o`)} as attempt from o`;
   if (!row?.ended) return { kind: 'done' };
-  if (row.payment_status === 'paid') return { kind: 'paid', paymentIntentId: row.charge_id };
+  if (row.payment_status === 'paid') return { kind: 'paid', paymentIntentId: row.charge_id, attempt: row.attempt };
   if (row.payment_status !== 'processing') return { kind: 'done' };
   return { kind: row.in_flight ? 'in_flight' : 'nothing' };
 }
 
+/** The attempt of the refund of an order that is owed: the first one, but for what an operator had tried again. */
+const lastAttempt = (sql: Sql, order: Fragment): Fragment =>
+  sql`coalesce((select max(f.attempt) from refunds f where f.order_id = ${order}.id), 1)`;
+
 /** The CTE that settles the refund of `changed`: `, refund as (…)`. */
 const settling = (sql: Sql, status: 'refunded' | 'refused', refundId: string | null, code: string | null): Fragment =>
   sql`, refund as (
-    insert into refunds (order_id, payment_intent_id, amount_cents, reason, status, stripe_refund_id, failure_code,
-      settled_at)
-    select o.id, o.charge_id, o.delivery_fee_cents, o.status, ${status}, ${refundId}, ${code}, now()
+    insert into refunds (order_id, attempt, payment_intent_id, amount_cents, reason, status, stripe_refund_id,
+      failure_code, settled_at)
+    select o.id, ${lastAttempt(sql, sql`o`)}, o.charge_id, o.delivery_fee_cents, o.status, ${status}, ${refundId},
+      ${code}, now()
     from changed join orders o on o.id = changed.id
     on conflict (order_id, attempt) do update set status = excluded.status, settled_at = excluded.settled_at,
       stripe_refund_id = excluded.stripe_refund_id, failure_code = excluded.failure_code
@@ -69,7 +74,7 @@ export function recordRefund(
 export function recordRefundRefused(
   db: Db,
   orderId: string,
-  code: string,
+  { code, says }: { readonly code: string; readonly says?: string | undefined },
   outboxId: number,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
@@ -78,7 +83,7 @@ export function recordRefundRefused(
     locked as (
       select id from orders where id = ${orderId} for no key update
     ), job as (
-      update outbox set done_at = now(), failure_code = ${code} from locked
+      update outbox set done_at = now(), failure_code = ${code}, failure_says = ${says ?? null} from locked
       where outbox.id = ${outboxId} and order_id = locked.id and done_at is null
       returning order_id
     )`;

@@ -52,7 +52,7 @@ export async function retryCharges(
     update orders set payment_status = 'processing', sequence = sequence + 1,
       payment_attempts_allowed = (select allowed from locked where locked.id = orders.id)
     where id in (select id from locked) and (select count(*) from unproven) >= 0`;
-  const after = sql`, under_way as (
+  const after = sql`, ${settledCharges(sql)}, under_way as (
       insert into unproven_orders (retailer_id, order_id)
       select retailer_id, id from changed where retailer_id in (select id from unproven)
       on conflict do nothing
@@ -66,6 +66,13 @@ export async function retryCharges(
   const event = { type: 'payment_retried', data: { by: byStore ? 'store' : 'operator' } };
   return changeAlike(db, update, event, { before, jobs, after, notice: 'details' });
 }
+
+/** The jobs of these charges that were given up count no more. */
+const settledCharges = (sql: Sql): Fragment => sql`
+  settled as (
+    update outbox b set settled_at = now() from changed
+    where b.order_id = changed.id and b.queue = 'charge' and b.failure_code is not null and b.settled_at is null
+  )`;
 
 /** How often the store of the order `o` had its charge tried again. */
 const timesAskedByStore = (sql: Sql): Fragment => sql`

@@ -7,6 +7,7 @@ import * as driverWaits from './driver-waits.ts';
 import * as drivers from './drivers.ts';
 import * as dropoffs from './dropoffs.ts';
 import * as events from './events.ts';
+import * as failedJobs from './failed-jobs.ts';
 import * as holds from './holds.ts';
 import * as importedStores from './imported-stores.ts';
 import * as keys from './keys.ts';
@@ -40,6 +41,7 @@ import * as retailers from './retailers.ts';
 import * as retries from './retries.ts';
 import * as scenarios from './scenarios.ts';
 import * as secrets from './secrets.ts';
+import * as shortIds from './short-ids.ts';
 import * as stripeCallbacks from './stripe-callbacks.ts';
 import * as textStatuses from './text-statuses.ts';
 import * as texts from './texts.ts';
@@ -79,6 +81,7 @@ export interface Store
     Bound<typeof drivers>,
     Bound<typeof dropoffs>,
     Bound<typeof events>,
+    Bound<typeof failedJobs>,
     Bound<typeof holds>,
     Bound<typeof importedStores>,
     Bound<typeof keys>,
@@ -112,6 +115,7 @@ export interface Store
     Bound<typeof retries>,
     Bound<typeof scenarios>,
     Bound<typeof secrets>,
+    Bound<typeof shortIds>,
     Bound<typeof stripeCallbacks>,
     Bound<typeof textStatuses>,
     Bound<typeof texts>,
@@ -135,6 +139,7 @@ const FAMILIES = [
   drivers,
   dropoffs,
   events,
+  failedJobs,
   holds,
   importedStores,
   keys,
@@ -168,6 +173,7 @@ const FAMILIES = [
   retries,
   scenarios,
   secrets,
+  shortIds,
   stripeCallbacks,
   textStatuses,
   texts,

@@ -100,6 +100,7 @@ const RECORDED = rowsOf<RecordedOptionalText>([
   ['status', 'text', ({ result }) => result.status],
   ['sid', 'text', ({ result }) => (result.status === 'sent' ? result.sid : null)],
   ['failure_code', 'text', ({ result }) => (result.status === 'failed' ? result.failureCode : null)],
+  ['says', 'text', ({ result }) => (result.status === 'failed' ? (result.says ?? null) : null)],
   ['outbox_id', 'int8', ({ outboxId }) => outboxId],
 ]);
 
@@ -121,7 +122,7 @@ export function recordOptionalTexts(db: Db, texts: readonly RecordedOptionalText
       where t.order_id = i.order_id and t.kind = i.kind and t.status = 'sending'
       returning i.*
     ), job as (
-      update outbox b set done_at = now(), failure_code = i.failure_code
+      update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
       from input i where b.id = i.outbox_id and b.done_at is null
     )${optOutRefused(sql)}`;
   const update = sql`update orders o set sequence = o.sequence + 1 from recorded s where o.id = s.order_id`;

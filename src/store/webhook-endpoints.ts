@@ -102,13 +102,15 @@ export async function replayDelivery(
 ): Promise<ReplayOutcome> {
   const [row] = await sql`
     with known as (
-      select d.id, d.order_id, d.retailer_id, d.status, ${queueOf(sql)} as queue, w.id is not null as has_endpoint
+      select d.id, d.order_id, d.retailer_id, d.status, d.outbox_id, ${queueOf(sql)} as queue, w.id is not null as has_endpoint
       from webhook_deliveries d left join webhooks w on w.id = ${webhookOf(sql)} and w.disabled_at is null
       where d.id = ${deliveryId} ${webhookId ? sql`and ${webhookOf(sql)} = ${webhookId}` : sql``} for update of d
     ), job as (
       insert into outbox (queue, order_id, retailer_id, lease_until)
       select queue, order_id, retailer_id, now() from known where status <> 'pending' and has_endpoint
       returning id
+    ), settled as (
+      update outbox b set settled_at = now() from known, job where b.id = known.outbox_id and b.failure_code is not null
     ), again as (
       update webhook_deliveries set status = 'pending', attempts = 0, started_at = now(), outbox_id = job.id
       from job where webhook_deliveries.id = ${deliveryId}

@@ -12,26 +12,33 @@ export type ChargeRequest = {
   readonly retailerId: string;
 };
 
+/** `says`: the provider's own words. */
 export type ChargeOutcome =
   | { readonly kind: 'paid'; readonly paymentIntentId: string }
   /** A definite refusal. `mayPass`: a new attempt under a new key could succeed. */
   | {
       readonly kind: 'declined';
       readonly code: string;
+      readonly says?: string | undefined;
       readonly paymentIntentId?: string;
       readonly mayPass: boolean;
     }
   /** The bank asks for the cardholder, whom no machine can replace. */
-  | { readonly kind: 'needs_authentication'; readonly code: string; readonly paymentIntentId?: string }
+  | {
+      readonly kind: 'needs_authentication';
+      readonly code: string;
+      readonly says?: string | undefined;
+      readonly paymentIntentId?: string;
+    }
   /** Stripe does not know the customer or the card, or the card belongs to another customer. */
-  | { readonly kind: 'no_card'; readonly code: string }
+  | { readonly kind: 'no_card'; readonly code: string; readonly says?: string | undefined }
   | RetryLater;
 
 export type ChargeLookup = ChargeOutcome | { readonly kind: 'not_found' };
 
 export type RefundOutcome =
   | { readonly kind: 'refunded'; readonly refundId: string | null }
-  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'refused'; readonly code: string; readonly says?: string | undefined }
   | RetryLater;
 
 /** A payment provider. No method throws for an answer of the provider or the lack of one. */

@@ -6,6 +6,7 @@ import { retryLater } from './retry-later.ts';
 import { type CreateIntent, openChargeCall } from './stripe-charge.ts';
 import { mayPassLater } from './stripe-declines.ts';
 import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
+import { vendorWords } from './vendor-words.ts';
 
 /** Charges delivery fees by Stripe: off-session card payments in US dollars, and their refunds. */
 export function createStripeCharger(options: StripeOptions): Charger {
@@ -51,7 +52,8 @@ async function createRefund(
   } catch (error) {
     if (!(error instanceof Stripe.errors.StripeError)) throw error;
     if (error.code === 'charge_already_refunded') return { kind: 'refunded', refundId: null };
-    return withoutAnswer(error) ?? { kind: 'refused', code: error.code ?? 'invalid_request' };
+    const says = vendorWords(error.message);
+    return withoutAnswer(error) ?? { kind: 'refused', code: error.code ?? 'invalid_request', says };
   }
 }
 
@@ -83,8 +85,9 @@ function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
       return { kind: 'needs_authentication', code: 'authentication_required', paymentIntentId };
     default: {
       const code = refusal?.decline_code ?? refusal?.code ?? intent.status;
-      if (code === 'authentication_required') return { kind: 'needs_authentication', code, paymentIntentId };
-      return { kind: 'declined', code, paymentIntentId, mayPass: mayPassLater(code, refusal?.advice_code) };
+      const about = { code, says: vendorWords(refusal?.message), paymentIntentId };
+      if (code === 'authentication_required') return { kind: 'needs_authentication', ...about };
+      return { kind: 'declined', ...about, mayPass: mayPassLater(code, refusal?.advice_code) };
     }
   }
 }
@@ -92,12 +95,13 @@ function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
 function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
   const intent = error.payment_intent ? { paymentIntentId: error.payment_intent.id } : {};
   const code = error.decline_code || error.code || 'invalid_request';
+  const about = { code, says: vendorWords(error.message) };
   if (code === 'authentication_required' || error.code === 'authentication_required') {
-    return { kind: 'needs_authentication', code, ...intent };
+    return { kind: 'needs_authentication', ...about, ...intent };
   }
   if (error instanceof Stripe.errors.StripeCardError) {
-    return { kind: 'declined', code, ...intent, mayPass: mayPassLater(code, error.advice_code) };
+    return { kind: 'declined', ...about, ...intent, mayPass: mayPassLater(code, error.advice_code) };
   }
   const aboutCard = error.param === 'customer' || error.param === 'payment_method' || code === 'resource_missing';
-  return aboutCard ? { kind: 'no_card', code } : { kind: 'declined', code, ...intent, mayPass: false };
+  return aboutCard ? { kind: 'no_card', ...about } : { kind: 'declined', ...about, ...intent, mayPass: false };
 }

@@ -3,8 +3,8 @@ import type { RetryLater } from './retry-later.ts';
 export type SendOutcome =
   /** `sid`: the provider's id of the message. */
   | { readonly kind: 'sent'; readonly sid: string }
-  /** A definite refusal, with the provider's error code. */
-  | { readonly kind: 'refused'; readonly code: string }
+  /** A definite refusal, with the provider's error code and its own words. */
+  | { readonly kind: 'refused'; readonly code: string; readonly says?: string | undefined }
   /** Where it is ambiguous the message may exist: a second send may text twice, so ask `find` first. */
   | RetryLater;
 

@@ -5,6 +5,7 @@ import { type RetryLater, retryLater } from './retry-later.ts';
 import type { SendOutcome, TextLookup, TextSender } from './text-sender.ts';
 import { RETRIES } from './twilio-calls.ts';
 import { type NewMessage, openMessageCall } from './twilio-message.ts';
+import { vendorWords } from './vendor-words.ts';
 
 export type TwilioOptions = {
   readonly accountSid: string;
@@ -73,20 +74,24 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
  * @throws {SyntaxError} for a success without JSON
  */
 function sentBy({ status, body }: ExchangeReply): SendOutcome {
-  if (status < 200 || status >= 300) return refusalOf(status, errorCodeOf(body));
+  if (status < 200 || status >= 300) {
+    const { code, message, title } = errorIn(body);
+    return refusalOf(status, code, message ?? title);
+  }
   const message = JSON.parse(body);
   return typeof message?.sid === 'string' && message.sid ? { kind: 'sent', sid: message.sid } : retryLater('bad_reply');
 }
 
-function errorCodeOf(body: string): unknown {
+/** Twilio's newer errors have a title (RFC 9457). */
+function errorIn(body: string): { readonly code?: unknown; readonly message?: unknown; readonly title?: unknown } {
   try {
-    return JSON.parse(body)?.code;
+    return JSON.parse(body) ?? {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
-type Refused = { readonly kind: 'refused'; readonly code: string };
+type Refused = Extract<SendOutcome, { kind: 'refused' }>;
 
 async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome | Refused | RetryLater> {
   try {
@@ -100,13 +105,13 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
   }
 }
 
-/** What a failure says, by its status and Twilio's code. */
-export function refusalOf(status: number, code: unknown): Refused | RetryLater {
+/** What a failure says, by its status and Twilio's code; `said` are Twilio's words. */
+export function refusalOf(status: number, code: unknown, said?: unknown): Refused | RetryLater {
   if (status === 429 || code === QUEUE_FULL) return retryLater('rate_limited');
   if (status === 401 || SENDER_REFUSED.has(code)) return retryLater('misconfigured');
   // Twilio's refusals have a code. One without it is a proxy's, and the message may have been created.
-  if (status >= 400 && status < 500) return code ? { kind: 'refused', code: String(code) } : retryLater('bad_reply');
-  return retryLater('server_error');
+  if (status < 400 || status >= 500) return retryLater('server_error');
+  return code ? { kind: 'refused', code: String(code), says: vendorWords(said) } : retryLater('bad_reply');
 }
 
 /** Puts the bounded exchange below Twilio's SDK, and another server's address where one is given. */

@@ -29,7 +29,7 @@ test('takes quotes, a byte order mark, CRLF, empty lines and columns in any orde
   expect(read(text)).toEqual([
     {
       line: 2,
-      store: {
+      row: {
         name: 'Joe "The" Grocer',
         address: '1 Main St, Denver, CO 80202',
         contactEmail: 'a@example.com',
@@ -39,7 +39,7 @@ test('takes quotes, a byte order mark, CRLF, empty lines and columns in any orde
     },
     {
       line: 4,
-      store: { name: 'Zoë’s', address: '2 Main St', contactEmail: 'b@example.com', point: null, externalId: null },
+      row: { name: 'Zoë’s', address: '2 Main St', contactEmail: 'b@example.com', point: null, externalId: null },
     },
   ]);
 });
@@ -57,7 +57,7 @@ test.each([
   const lines = read([HEADER, GOOD, bad, GOOD].join('\n'));
   expect(lines).toHaveLength(3);
   expect(lines[1]).toMatchObject({ line: bad.includes('\n') ? 4 : 3, problem: { field, message: expect.any(String) } });
-  for (const index of [0, 2]) expect(lines[index]).toHaveProperty('store');
+  for (const index of [0, 2]) expect(lines[index]).toHaveProperty('row');
 });
 
 test.each([

@@ -21,10 +21,16 @@ async function world(outcome: RefundOutcome) {
   const cancelled = await storeOf(sql, 'test').cancelOrder(orderId, 'operator', 'other');
   const outboxId = cancelled?.outbox.find(({ queue }) => queue === 'refund')?.id ?? 0;
   const errors: unknown[] = [];
+  const keys: string[] = [];
   const quiet = () => undefined;
   const job = createRefundJob({
     store: storeOf(sql),
-    stripe: { refund: async () => outcome },
+    stripe: {
+      async refund({ idempotencyKey }) {
+        keys.push(idempotencyKey);
+        return outcome;
+      },
+    },
     relay: { relay: quiet },
     events: new OrderEvents(),
     logger: { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void errors.push(fields) },
@@ -32,7 +38,8 @@ async function world(outcome: RefundOutcome) {
   return {
     orderId,
     errors,
-    run: () => job({ orderId, outboxId }),
+    keys,
+    run: (id = outboxId) => job({ orderId, outboxId: id }),
     row: () => orderRow(sql, orderId),
     job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
     failures: () => sql`select data from order_events where order_id = ${orderId} and type = 'refund_failed'`,
@@ -55,6 +62,17 @@ test('a repeated refusal is recorded once', async () => {
   await run();
   expect(await failures()).toHaveLength(1);
   expect(errors).toHaveLength(1);
+});
+
+test('a refund that the operator has tried again goes under a key of its own', async () => {
+  const { run, keys, orderId } = await world(REFUSED);
+  await run();
+  const store = storeOf(database.sql);
+  const any = { status: null, since: null, until: null, text: orderId, retailerIds: null };
+  const [row] = (await store.listFailedJobs(any, { limit: 1, after: null })).rows;
+  const retried = await store.retryRefund((await store.findFailedJob(Number(row?.job_id))) as never);
+  await run(retried?.outbox[0]?.id);
+  expect(keys).toEqual([`${orderId}:refund`, `${orderId}:refund:2`]);
 });
 
 test('the operator’s figures count a refund that is missing for a minute', async () => {

@@ -458,6 +458,53 @@ describe('an order', () => {
   });
 });
 
+describe('a failed job', () => {
+  const jobsOf = (orderId: string) => sameday<Printed[]>('job', 'list', '--search', orderId);
+
+  it('is listed with what the vendor said, and tried again: a charge on another card, once', async () => {
+    const store = await newStore('--test-card', 'declined');
+    const driver = await newDriver();
+    await driver.at(northOf(store.point, 100));
+    await driver.duty(true);
+    const { id } = (await place(service, store)).body.order;
+    await untilOrder(service, store, id, { payment_status: 'failed' });
+    const [job] = await jobsOf(id);
+    expect(job).toMatchObject({ queue: 'charge', failure_code: 'generic_decline', store: 'Corner Market' });
+    expect(job?.vendor_says).toMatch(/^Your card /);
+    await sameday('retailer', 'set-card', store.retailerId, '--test-card', 'ok');
+    const retry = ['job', 'retry', String(job?.job_id)] as const;
+    expect(await sameday(...retry)).toMatchObject({ order_id: id, job: 'owed' });
+    await untilOrder(service, store, id, { payment_status: 'paid' });
+    expect(await said(retry)).toMatchObject({ code: 1, stderr: 'There is no such failed job.\n' });
+    expect(await jobsOf(id)).toEqual([]);
+  });
+
+  it('of a text does not name the phone, is tried again while that is useful, and is dropped with --yes', async () => {
+    const store = await newStore();
+    const customer = { name: 'Lee', email: 'lee@example.com', phone: '+15005550001', sms_opt_in: true };
+    const { id } = (await place(service, store, { customer })).body.order;
+    const failed = async () => (await jobsOf(id)).map(({ job_id, vendor_says }) => [job_id, vendor_says]);
+    await expect.poll(failed, SOON).toHaveLength(1);
+    const [[first, words] = []] = await failed();
+    expect(words).toBe("The 'To' number the phone is not a valid phone number.");
+    // As if it had been refused a while ago: a text of just now is looked up first.
+    await database.sql`update messages set counted_at = counted_at - interval '1 hour' where order_id = ${id}`;
+    await sameday('job', 'retry', String(first));
+    await expect.poll(failed, SOON).toMatchObject([[expect.any(Number), words]]);
+    const [[second] = []] = await failed();
+    expect(second).not.toBe(first);
+    const asked = await said(['job', 'drop', String(second)]);
+    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('Add --yes to do it.')]);
+    expect(await sameday('job', 'drop', String(second), '--yes')).toMatchObject({ job: 'dropped' });
+    expect(await failed()).toEqual([]);
+    await database.sql`
+      update outbox set failure_code = 'outcome_unknown', settled_at = null where id = ${second ?? 0}`;
+    expect(await said(['job', 'retry', String(second)])).toMatchObject({
+      stderr: 'The text may have arrived, so it is not sent again.\n',
+    });
+  });
+});
+
 describe('a tier', () => {
   it("'s new fee is the next order's, and orders already created keep theirs", async () => {
     const store = await newStore();

@@ -278,7 +278,7 @@ describe('a refund', () => {
     const { openRefund, recordRefund } = storeOf(database.sql);
     expect(await refundsOf(orderId)).toEqual([]);
     for (let round = 0; round < 2; round++) {
-      expect(await openRefund(orderId)).toEqual({ kind: 'paid', paymentIntentId: 'pi_1' });
+      expect(await openRefund(orderId)).toEqual({ kind: 'paid', paymentIntentId: 'pi_1', attempt: 1 });
     }
     expect(await refundsOf(orderId)).toMatchObject([
       { attempt: 1, payment_intent_id: 'pi_1', amount_cents: 799, reason: 'cancelled', status: 'sending' },
@@ -296,7 +296,7 @@ describe('a refund', () => {
     const { openRefund, recordRefundRefused } = storeOf(database.sql);
     await openRefund(orderId);
     const [job] = await database.sql`select id from outbox where order_id = ${orderId} and queue = 'refund'`;
-    await recordRefundRefused(orderId, 'charge_disputed', job?.id);
+    await recordRefundRefused(orderId, { code: 'charge_disputed' }, job?.id);
     expect(await refundsOf(orderId)).toMatchObject([{ status: 'refused', failure_code: 'charge_disputed' }]);
   });
 

@@ -38,7 +38,7 @@ test.each([
     'a refused one',
     true,
     'paid',
-    (id: string, job: number) => storeOf(database.sql, 'me').recordRefundRefused(id, 'no', job),
+    (id: string, job: number) => storeOf(database.sql, 'me').recordRefundRefused(id, { code: 'no' }, job),
   ],
   [
     'nothing to refund',

@@ -44,9 +44,9 @@ test.each([
   ['+15005550001', '21211'],
   ['+15005550004', '21610'],
   ['+15005550009', '21614'],
-])('%s is refused with code %s', async (to, code) => {
+])('%s is refused with code %s, and with what Twilio says', async (to, code) => {
   const { sender, standIn } = await world();
-  expect(await sender.send({ ...TEXT, to })).toEqual({ kind: 'refused', code });
+  expect(await sender.send({ ...TEXT, to })).toEqual({ kind: 'refused', code, says: expect.stringMatching(/\w \w/) });
   expect(standIn.entries()).toEqual([]);
 });
 

@@ -35,6 +35,7 @@ export const ORDER_EVENTS: Readonly<Record<string, JsonSchema>> = {
   not_charged: NOTHING,
   refunded: NOTHING,
   partly_refunded: object({ refund_id: STRING, amount_cents: INTEGER }),
+  refund_retried: NOTHING,
   refund_failed: object({ code: orNull(STRING) }, { refund_id: STRING }),
   disputed: object({ dispute_id: STRING, amount_cents: INTEGER, code: STRING }),
   dispute_closed: object({ dispute_id: STRING, outcome: choice(['won', 'lost']) }),
@@ -44,4 +45,5 @@ export const ORDER_EVENTS: Readonly<Record<string, JsonSchema>> = {
   sms_delivered: object(TEXT),
   sms_undelivered: object({ ...TEXT, code: STRING }),
   sms_failed: object({ code: orNull(STRING) }, TEXT),
+  sms_retried: object(TEXT),
 };

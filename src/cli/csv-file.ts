@@ -1,0 +1,112 @@
+import { readFileSync, statSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
+import { MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../limits.ts';
+import { CommandError } from './context.ts';
+import { text } from './parts.ts';
+
+/** What is wrong with a line; `field` is empty where it is the whole line. */
+export type LineProblem = { readonly field: string; readonly message: string };
+
+/** A record of the file by the number of its (last) line, the header's being 1. */
+export type ImportLine<Row> = { readonly line: number } & ({ readonly row: Row } | { readonly problem: LineProblem });
+
+/** What a file holds. */
+export type ImportForm<Row> = {
+  readonly required: readonly string[];
+  readonly optional: readonly string[];
+  /**
+   * Reads a record by the values of its columns, '' where there is none.
+   *
+   * @throws {BadField}
+   */
+  read(valueIn: (column: string) => string): Row;
+};
+
+export class BadField extends Error {
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/**
+ * Reads a CSV file (RFC 4180 in UTF-8, with or without a byte order mark). A bad line is a problem of its own and
+ * stops no other.
+ *
+ * @throws {CommandError} where the file as a whole cannot be used
+ */
+export function readCsvFile<Row>(path: string, form: ImportForm<Row>): ImportLine<Row>[] {
+  const problems = new Map<number, LineProblem>();
+  const records = parse(readUtf8(path), {
+    bom: true,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_skip(error) {
+      const line = Number((error as { readonly lines?: number } | undefined)?.lines ?? 0);
+      problems.set(line, { field: '', message: 'is not CSV: a quote is missing, or stands within a value' });
+    },
+  }) as unknown as { readonly record: string[]; readonly info: { readonly lines: number } }[];
+  const [header, ...rows] = records;
+  const columns = readHeader(header?.record ?? [], form);
+  if (rows.length + problems.size > MAX_IMPORT_LINES) {
+    throw new CommandError(`The file has more than ${MAX_IMPORT_LINES} lines: divide it.`);
+  }
+  const read = rows.map(({ record, info }) => ({ line: info.lines, ...readRecord(columns, record, form) }));
+  const bad = [...problems].map(([line, problem]) => ({ line, problem }));
+  return [...read, ...bad].sort((a, b) => a.line - b.line);
+}
+
+function readUtf8(path: string): string {
+  try {
+    if (statSync(path).size > MAX_IMPORT_BYTES) {
+      throw new CommandError(`The file has more than ${MAX_IMPORT_BYTES / 1024 / 1024} MB: divide it.`);
+    }
+    // The mark stays, for the parser to find.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    if (error instanceof TypeError) throw new CommandError('The file is not in UTF-8: save it as “CSV UTF-8”.');
+    throw new CommandError(`The file cannot be read: ${(error as { code?: string }).code ?? 'unknown'}.`);
+  }
+}
+
+function readHeader(record: readonly string[], { required, optional }: ImportForm<unknown>): string[] {
+  const columns = record.map((name) => name.trim().toLowerCase());
+  const all = [...required, ...optional];
+  const isGood =
+    required.every((name) => columns.includes(name)) &&
+    columns.every((name, index) => all.includes(name) && columns.indexOf(name) === index);
+  if (isGood) return columns;
+  throw new CommandError(
+    `The first line names the columns, each once: ${required.join(', ')}, and ${optional.join(', ')} where there are.`,
+  );
+}
+
+function readRecord<Row>(
+  columns: readonly string[],
+  record: readonly string[],
+  { read }: ImportForm<Row>,
+): { readonly row: Row } | { readonly problem: LineProblem } {
+  if (record.length !== columns.length) {
+    return { problem: { field: '', message: `has ${record.length} values and not ${columns.length}` } };
+  }
+  try {
+    return { row: read((column) => record[columns.indexOf(column)]?.trim() ?? '') };
+  } catch (error) {
+    if (error instanceof BadField) return { problem: { field: error.field, message: error.message } };
+    throw error;
+  }
+}
+
+/** One line that shows something. */
+export function line(field: string, value: string): string {
+  try {
+    return text(field, value);
+  } catch (error) {
+    throw new BadField(field, (error as Error).message.slice(field.length + 1));
+  }
+}

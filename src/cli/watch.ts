@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import { DEFAULT_WATCH_SECONDS, MAX_WATCH_SECONDS } from '../limits.ts';
+import { integer } from './parts.ts';
+
+/** For a command that only shows something. */
+export const withWatch = (command: Command): Command =>
+  command.option(
+    '--watch [seconds]',
+    `show it anew after so many seconds, ${DEFAULT_WATCH_SECONDS} if absent, until Ctrl-C`,
+  );
+
+/** Milliseconds between two looks; null for one look alone. */
+export function readWatch(watch: string | true | undefined): number | null {
+  if (watch === undefined) return null;
+  return 1_000 * (watch === true ? DEFAULT_WATCH_SECONDS : integer('--watch', watch, 1, MAX_WATCH_SECONDS));
+}

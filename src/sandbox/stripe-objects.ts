@@ -1,7 +1,15 @@
 /** A bank's answer to a payment. */
 export type CardAnswer =
   | { readonly kind: 'paid' | 'processing' }
-  | { readonly kind: 'declined'; readonly code: string; readonly declineCode: string; readonly message: string };
+  | {
+      readonly kind: 'declined';
+      readonly code: string;
+      readonly declineCode: string;
+      readonly message: string;
+      /** How the bank, and the card's network by two digits, advise to go on. */
+      readonly advice?: string;
+      readonly networkAdvice?: string;
+    };
 
 export type Payment = {
   readonly type: 'payment';
@@ -71,7 +79,23 @@ export type Dispute = {
 
 /** Parts of a card's name and its bank's answer; the first match counts. Stripe's test cards match too. */
 const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
-  [/insufficient_?funds/i, declined('card_declined', 'insufficient_funds', 'Your card has insufficient funds.')],
+  [
+    /insufficient_?funds/i,
+    declined('card_declined', 'insufficient_funds', 'Your card has insufficient funds.', 'try_again_later'),
+  ],
+  [
+    /velocity/i,
+    declined(
+      'card_declined',
+      'card_velocity_exceeded',
+      'Your card was declined for making repeated attempts too frequently or exceeding its amount limit.',
+      'try_again_later',
+    ),
+  ],
+  [
+    /withdrawal_count/,
+    declined('card_declined', 'withdrawal_count_limit_exceeded', 'Your card was declined.', 'try_again_later'),
+  ],
   [
     /needs_?auth|authenticationrequired/i,
     declined(
@@ -80,8 +104,8 @@ const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
       'Your card was declined. It requires authentication.',
     ),
   ],
-  [/lost/i, declined('card_declined', 'lost_card', 'Your card was declined.')],
-  [/expired/i, declined('expired_card', 'expired_card', 'Your card has expired.')],
+  [/lost/i, declined('card_declined', 'lost_card', 'Your card was declined.', 'do_not_try_again')],
+  [/expired/i, declined('expired_card', 'expired_card', 'Your card has expired.', 'confirm_card_data')],
   [
     /processing_?error/i,
     declined('processing_error', 'processing_error', 'An error occurred while processing your card.'),
@@ -92,18 +116,21 @@ const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
 
 /**
  * The answer of a payment method's bank. `pm_card_…` and `pm_sandbox_…` exist and pay, unless their name
- * contains `declined`, `insufficient_funds`, `needs_auth`, `lost`, `expired`, `processing_error` or
- * `processing`. One that ends in `_once` is declined once for an order and then pays. One with `time_out` pays,
- * and the first request for it gets no answer. Undefined for a method that does not exist.
+ * contains `declined`, `insufficient_funds`, `velocity`, `withdrawal_count`, `needs_auth`, `lost`, `expired`,
+ * `processing_error` or `processing`. A decline of one with `mac_` and two digits has this advice of the
+ * network. One that ends in `_once` is declined once for an order and then pays. One with `time_out` pays, and
+ * the first request for it gets no answer. Undefined for a method that does not exist.
  */
 export function cardAnswer(paymentMethod: string, wasDeclined: () => boolean): CardAnswer | undefined {
   if (!/^pm_(card|sandbox)_/.test(paymentMethod)) return undefined;
   if (paymentMethod.endsWith('_once') && wasDeclined()) return { kind: 'paid' };
-  return CARDS.find(([name]) => name.test(paymentMethod))?.[1] ?? { kind: 'paid' };
+  const answer = CARDS.find(([name]) => name.test(paymentMethod))?.[1] ?? { kind: 'paid' };
+  const [, networkAdvice] = /_mac_(\d\d)/.exec(paymentMethod) ?? [];
+  return answer.kind === 'declined' && networkAdvice ? { ...answer, networkAdvice } : answer;
 }
 
-function declined(code: string, declineCode: string, message: string): CardAnswer {
-  return { kind: 'declined', code, declineCode, message };
+function declined(code: string, declineCode: string, message: string, advice?: string): CardAnswer {
+  return { kind: 'declined', code, declineCode, message, ...(advice ? { advice } : {}) };
 }
 
 const STATUS = { paid: 'succeeded', processing: 'processing', declined: 'requires_payment_method' } as const;
@@ -126,6 +153,8 @@ export function paymentIntentBody(payment: Payment) {
             type: 'card_error',
             code: answer.code,
             decline_code: answer.declineCode,
+            ...(answer.advice ? { advice_code: answer.advice } : {}),
+            ...(answer.networkAdvice ? { network_advice_code: answer.networkAdvice } : {}),
             message: answer.message,
             charge,
             doc_url: `https://docs.stripe.com/error-codes/${answer.code.replaceAll('_', '-')}`,

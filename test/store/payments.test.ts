@@ -54,6 +54,7 @@ test('an attempt has the order’s fee and the store’s card, is stored before 
     stripePaymentMethodId: 'pm_card_visa',
     ageSeconds: 0,
     isLast: false,
+    card: 'usable',
   });
   await storeOf(sql, 'test').setTier('standard', { feeCents: 5_000 });
   await storeOf(sql).setCard(store.retailerId, 'cus_2', 'pm_card_other');

@@ -108,6 +108,7 @@ const STRIPE_REFUSALS: [number, unknown][] = [
   [402, { error: CARD_ERROR }],
   [402, { error: { ...CARD_ERROR, code: 'authentication_required', decline_code: undefined } }],
   [402, { error: { ...CARD_ERROR, advice_code: 'do_not_try_again' } }],
+  [402, { error: { ...CARD_ERROR, network_advice_code: '27' } }],
   [402, { error: { type: 'invalid_request_error', message: 'the parameters were valid, and it failed' } }],
   [403, { error: { type: 'invalid_request_error', message: 'x' } }],
   [404, { error: { type: 'invalid_request_error', code: 'resource_missing', param: 'payment_method' } }],

@@ -4,7 +4,15 @@ import { StripeCards } from './stripe-cards.ts';
 import { controlDashboard, createDashboard, type Dashboard, tellOfPayment, tellOfRefund } from './stripe-dashboard.ts';
 import type { EventTarget } from './stripe-events.ts';
 import { createStripeLimits, type StripeRates } from './stripe-limits.ts';
-import { cardAnswer, type Payment, paymentIntentBody, type Refund, refundBody, sumOf } from './stripe-objects.ts';
+import {
+  cardAnswer,
+  type Payment,
+  paymentIntentBody,
+  type Refund,
+  refundBody,
+  refundStatus,
+  sumOf,
+} from './stripe-objects.ts';
 import { fingerprint, keyOf, type StripeEntry, StripeRecords } from './stripe-records.ts';
 import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts';
 
@@ -206,7 +214,9 @@ class StripeApi implements VendorApi {
       id: this.#records.newId('re'),
       ...this.#records.marksOf(request),
       paymentIntent,
+      customer: payment.customer,
       amount,
+      ...refundStatus(payment.paymentMethod),
       created: Math.floor(this.#now() / 1000),
     });
     tellOfRefund(this.#records, refund, true);

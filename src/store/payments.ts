@@ -245,5 +245,6 @@ const tryLater = (sql: Sql, afterSeconds: number | null): Fragment =>
     : sql`, later as (
     insert into charge_retries (order_id, due_at)
     select id, now() + make_interval(secs => ${afterSeconds}) from changed
+    where status not in ('cancelled', 'expired')
     on conflict (order_id) do update set due_at = excluded.due_at
   )`;

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Stripe from 'stripe';
 import twilio from 'twilio';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import * as objects from '../../src/sandbox/stripe-objects.ts';
 import type { ChargeRequest } from '../../src/vendors/charger.ts';
 import { createHttpExchange } from '../../src/vendors/http-exchange.ts';
 import { createStripeCharger, outcomeOfError } from '../../src/vendors/stripe.ts';
@@ -87,6 +88,17 @@ test.each<[string, Partial<ChargeRequest>]>([
   await chargeBySdk(stripe, charge);
   expect(received).toHaveLength(2);
   expect(received[0]).toEqual(received[1]);
+});
+
+test('what the stand-in of Stripe replies is whole by the types of its SDK, which the compiler checks', () => {
+  expectTypeOf(objects.paymentIntentBody).returns.toEqualTypeOf<Stripe.PaymentIntent>();
+  expectTypeOf(objects.chargeBody).returns.toEqualTypeOf<Stripe.Charge>();
+  expectTypeOf(objects.refundBody).returns.toEqualTypeOf<Stripe.Refund>();
+  expectTypeOf(objects.disputeBody).returns.toEqualTypeOf<Stripe.Dispute>();
+  expectTypeOf(objects.customerBody).returns.toEqualTypeOf<Stripe.Customer>();
+  expectTypeOf(objects.sessionBody).returns.toEqualTypeOf<Stripe.Checkout.Session>();
+  expectTypeOf(objects.setupIntentBody).returns.toEqualTypeOf<Stripe.SetupIntent>();
+  expectTypeOf(objects.paymentMethodBody).returns.toEqualTypeOf<Stripe.PaymentMethod>();
 });
 
 const CARD_ERROR = {

@@ -92,6 +92,26 @@ test.each(['pm_card_authenticationRequired', 'pm_sandbox_needs_auth'])(
   },
 );
 
+test('a payment that asks for a step of its holder is none that pays', async () => {
+  const { charger } = await world();
+  expect(await charger.charge(request({ paymentMethodId: 'pm_sandbox_requires_action' }))).toEqual({
+    kind: 'needs_authentication',
+    code: 'authentication_required',
+    paymentIntentId: expect.stringMatching(/^pi_/),
+  });
+});
+
+test.each([
+  ['pm_card_pendingRefund', { kind: 'refunded', refundId: expect.stringMatching(/^re_/) }],
+  ['pm_card_refundFail', { kind: 'refused', code: 'expired_or_canceled_card' }],
+])('a refund on %s', async (paymentMethodId, outcome) => {
+  const { charger } = await world();
+  const paid = await charger.charge(request({ paymentMethodId }));
+  if (paid.kind !== 'paid') throw new Error('not paid');
+  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+  expect(await charger.refund(refund)).toEqual(outcome);
+});
+
 test.each([
   ['an unknown card', { paymentMethodId: 'pm_gone' }],
   ['an unknown customer', { customerId: 'cus_missing' }],

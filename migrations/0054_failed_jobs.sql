@@ -3,13 +3,14 @@
 alter table outbox add column failure_says text, add column settled_at timestamptz;
 
 -- Jobs that were given up and need a person: not those that were tried again or dropped, not a charge that was paid
--- since or that an ended order does not owe, and not a refund that was made.
+-- since, that is tried again by itself or that an ended order does not owe, and not a refund that was made.
 create function failed_jobs() returns setof outbox language sql stable as $$
   select b.* from outbox b
   where b.failure_code is not null and b.settled_at is null and not exists (
     select from orders s where s.id = b.order_id
       and (b.queue = 'charge' and (s.payment_status <> 'failed' or s.status in ('cancelled', 'expired'))
         or b.queue = 'refund' and s.payment_status = 'refunded'))
+    and not (b.queue = 'charge' and exists (select from charge_retries c where c.order_id = b.order_id))
 $$;
 
 -- Otherwise as in 0035.

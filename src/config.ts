@@ -9,6 +9,7 @@ import {
   DEFAULT_SMS_PER_STORE,
   DEFAULT_STORE_RATE,
   DEFAULT_STRIPE_RATE,
+  DEFAULT_STRIPE_TEST_RATE,
   DEFAULT_TWILIO_RATE,
   DEFAULT_UNPAID_ORDERS_ALLOWED,
   MAX_PAYMENT_WAIT_MS,
@@ -377,8 +378,8 @@ function reader(env: Environment, problems: string[]) {
   }
 
   function stripe(sandbox: boolean): Config['stripe'] {
-    const rate = integer('STRIPE_RATE', sandbox ? 0 : DEFAULT_STRIPE_RATE, 0, MAX_VENDOR_RATE);
     const apiBase = url('STRIPE_API_BASE', ['http:', 'https:']);
+    const rate = integer('STRIPE_RATE', defaultStripeRate(sandbox, apiBase), 0, MAX_VENDOR_RATE);
     const webhookSecrets = stripeSecrets();
     if (!required(['STRIPE_SECRET_KEY'], sandbox)) {
       if (sandbox && webhookSecrets.length > 0) problems.push('STRIPE_WEBHOOK_SECRET needs STRIPE_SECRET_KEY');
@@ -390,6 +391,13 @@ function reader(env: Environment, problems: string[]) {
       'a secret key: sk_…, or rk_… of restricted rights',
     );
     return { secretKey: secretKey ?? '', apiBase, rate, webhookSecrets };
+  }
+
+  /** None for a stand-in, which the sandbox has where nothing names Stripe. */
+  function defaultStripeRate(sandbox: boolean, apiBase: string | null): number {
+    const key = text('STRIPE_SECRET_KEY');
+    if (sandbox && (apiBase !== null || key === null)) return 0;
+    return key?.includes('_test_') ? DEFAULT_STRIPE_TEST_RATE : DEFAULT_STRIPE_RATE;
   }
 
   function stripeSecrets(): readonly string[] {

@@ -998,6 +998,22 @@ export const MAX_JOB_STATEMENTS = 1;
 /** Attempts of a charge, the first one included; another one follows only a decline that may pass. */
 export const MAX_PAYMENT_ATTEMPTS = 3;
 /**
+ * Time after which a charge is tried again that a bank declined for want of funds or by a limit, where neither it
+ * nor the network names another. The last of MAX_PAYMENT_ATTEMPTS is a day later, when a limit of a day has ended.
+ */
+export const DECLINE_PAUSE_SECONDS = 12 * 3_600;
+/** Declined charges that one statement makes owed again when their time has come. */
+export const DUE_CHARGES_ROWS = 500;
+/**
+ * Declines of one card in CARD_WINDOW_SECONDS after which no charge is tried again on it. Networks fine tries
+ * beyond 10; two are left for orders that are new, or tried by two workers in the same moment.
+ */
+export const MAX_CARD_DECLINES = 8;
+/** Time for which the networks count the declines of a card. */
+export const CARD_WINDOW_SECONDS = 24 * 3_600;
+/** Pause of a charge while as many others as a card may be declined for are tried on it. A bank takes 1 to 3 s. */
+export const CARD_WAIT_MS = 5_000;
+/**
  * Attempts of one order's charge with all that an operator asked for. At least MAX_PAYMENT_ATTEMPTS and below
  * MAX_CHARGES_SEARCHED, or a look-up could miss one.
  */
@@ -1008,7 +1024,8 @@ export const OPERATOR_BATCH = 500;
 export const STRIPE_KEY_SECONDS = 23 * 3_600;
 /**
  * Time before STRIPE_KEY_SECONDS in which a charge is neither sent nor looked up: Stripe's search finds a
- * charge about a minute after it was made, or later in an outage of theirs. Below STRIPE_KEY_SECONDS.
+ * charge about a minute after it was made, or later in an outage of theirs. Below STRIPE_KEY_SECONDS. Also the age
+ * of a charge from which what Stripe repeats a failure of, and does not list, was never made.
  */
 export const STRIPE_QUIET_SECONDS = 10 * 60;
 /** Time after an order's end from which the operator's figures count a charge as not refunded. */
@@ -1220,8 +1237,13 @@ export const MAX_STORE_RATE = 10_000;
 export const DEFAULT_RELEASES_PER_HOUR = 10;
 /** Most releases within an hour that a driver may be allowed. Above DEFAULT_RELEASES_PER_HOUR. */
 export const MAX_RELEASES_PER_HOUR = 1_000;
-/** Charges a second by default. Stripe accepts about 100 requests; VENDOR_SOCKETS carry 160 of 2 s each. */
-export const DEFAULT_STRIPE_RATE = 80;
+/**
+ * Charges a second by default, and as many refunds, each an endpoint of its own to Stripe. Look-ups of charges are
+ * counted with them. Stripe takes more once it is asked to; VENDOR_SOCKETS carry 160 of 2 s each.
+ */
+export const DEFAULT_STRIPE_RATE = 25;
+/** The same with a key of Stripe's test mode, which has one bound for all endpoints. Below DEFAULT_STRIPE_RATE. */
+export const DEFAULT_STRIPE_TEST_RATE = 12;
 /** Texts a second by default: what Twilio sends from one US long code. */
 export const DEFAULT_TWILIO_RATE = 1;
 /** Highest rate of requests a second that a vendor may be set to. */
@@ -1236,6 +1258,10 @@ export const MAX_SIMULATED_DRIVERS = 200;
 export const STRIPE_TIMEOUT_MS = 20_000;
 /** Payments that a search for an order's charges returns at most. Above MAX_PAYMENT_ATTEMPTS. */
 export const MAX_CHARGES_SEARCHED = 100;
+/** Payments of one customer that are listed at most to find one; a store with more has its search, a day later. */
+export const MAX_CHARGES_LISTED = 1_000;
+/** Time by which the list begins before a charge was sent. Above MAX_CLOCK_DIFFERENCE_MS. */
+export const LISTED_EARLIER_SECONDS = 300;
 /** Longest call to Twilio. A message is accepted in well under a second. */
 export const TWILIO_TIMEOUT_MS = 10_000;
 /** Last messages of a phone that are searched for one that may have been sent. */
@@ -1503,6 +1529,8 @@ export const STAND_IN_EVENT_TIMEOUT_MS = 20_000;
 // --- Sandbox: stand-ins and simulated drivers --------------------------------------------------------------
 /** Largest request to a stand-in in bytes. */
 export const MAX_STAND_IN_BODY_BYTES = 256 * 1024;
+/** Time until the stand-in's search finds a payment: what Stripe's search takes on a good day. */
+export const STAND_IN_SEARCH_LAG_MS = 60_000;
 /** Most records of each kind (payments, keys, messages) that a stand-in remembers, about 500 bytes each. */
 export const MAX_STAND_IN_RECORDS = 20_000;
 /** Size in bytes at which a ledger file is set aside; it replaces the one set aside before. */
@@ -1572,6 +1600,10 @@ const NETWORK_HOLDS_MS = 120_000;
 const BULLMQ_BLOCK_MS = 10_000;
 /** First priority that BullMQ refuses. */
 const BULLMQ_PRIORITIES = 2 ** 21;
+/** Requests a second that Stripe takes of one endpoint, and in test mode of all. */
+const STRIPE_ENDPOINT_RATE = 25;
+/** Declines of a card in a day beyond which its network fines each try. */
+const NETWORK_DECLINES = 10;
 /** Time after which Stripe may forget an idempotency key. */
 const STRIPE_FORGETS_SECONDS = 24 * 3_600;
 /** Usual time of a charge at Stripe, in seconds. */
@@ -1786,6 +1818,7 @@ function assertJobRelations(): void {
   atMost({ MAX_JOBS_PER_STATEMENT }, { NOTICE_IDS });
   atMost({ JOB_GATHER_MS }, { JOB_TICK_MS });
   below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
+  below({ MAX_CARD_DECLINES }, { NETWORK_DECLINES });
   below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
   atMost({ TEXT_HELD_UP_MS }, { 'TEXT_LOOKUP_SECONDS[0] in ms': TEXT_LOOKUP_SECONDS[0] * 1_000 });
   below(
@@ -1840,7 +1873,9 @@ function assertJobRelations(): void {
   atMost({ DEFAULT_STORE_RATE }, { MAX_STORE_RATE });
   atMost({ DEFAULT_READ_RATE }, { MAX_STORE_RATE });
   below({ DEFAULT_RELEASES_PER_HOUR }, { MAX_RELEASES_PER_HOUR });
-  atMost({ DEFAULT_STRIPE_RATE }, { MAX_VENDOR_RATE });
+  atMost({ DEFAULT_STRIPE_RATE }, { STRIPE_ENDPOINT_RATE });
+  atMost({ '2 × DEFAULT_STRIPE_TEST_RATE': 2 * DEFAULT_STRIPE_TEST_RATE }, { STRIPE_ENDPOINT_RATE });
+  below({ DEFAULT_STRIPE_TEST_RATE }, { DEFAULT_STRIPE_RATE });
   atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
   atMost({ DEFAULT_WATCH_SECONDS }, { MAX_WATCH_SECONDS });
   atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });
@@ -1850,6 +1885,7 @@ function assertJobRelations(): void {
   atMost({ 'charges in flight at DEFAULT_STRIPE_RATE': DEFAULT_STRIPE_RATE * CHARGE_SECONDS }, { VENDOR_SOCKETS });
   below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
   atMost({ MAX_PAYMENT_ATTEMPTS }, { MAX_PAYMENT_ATTEMPTS_EVER });
+  below({ MAX_CLOCK_DIFFERENCE_MS }, { 'LISTED_EARLIER_SECONDS in ms': LISTED_EARLIER_SECONDS * 1_000 });
   below({ MAX_PAYMENT_ATTEMPTS_EVER }, { MAX_CHARGES_SEARCHED });
   below(
     { 'attempts of MAX_STORE_CHARGE_RETRIES': (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS },

@@ -79,7 +79,7 @@ test('outside the sandbox the defaults are those of a server', () => {
     readRate: 100,
     databaseUrl: LIVE.DATABASE_URL,
     trackingUrl: LIVE.TRACKING_URL,
-    stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 80 },
+    stripe: { secretKey: 'sk_live_1', apiBase: null, rate: 25 },
     twilio: { accountSid: 'AC1', authToken: 'token', from: '+14155550100', apiBase: null, rate: 1 },
     sms: { delaySeconds: 5, perPhone: 20, perStore: 5_000 },
   });
@@ -129,13 +129,22 @@ test.each<[string, Environment, Partial<Config>]>([
       stripe: {
         secretKey: 'sk_live_1',
         apiBase: null,
-        rate: 80,
+        rate: 25,
         webhookSecrets: ['whsec_0123456789abcdef', 'whsec_fedcba9876543210'],
       },
     },
   ],
 ])('%s is read', (_name, env, expected) => {
   expect(parseConfig(env)).toMatchObject(expected);
+});
+
+test.each<[string, Environment, number]>([
+  ['a live key', LIVE, 25],
+  ['a key of the test mode', { ...LIVE, STRIPE_SECRET_KEY: 'sk_test_1' }, 12],
+  ['a key of the test mode in the sandbox', { SANDBOX: '1', STRIPE_SECRET_KEY: 'sk_test_1' }, 12],
+  ['a stand-in', { SANDBOX: '1', STRIPE_SECRET_KEY: 'sk_test_1', STRIPE_API_BASE: 'http://127.0.0.1:12111' }, 0],
+])('with %s charges keep what Stripe takes of an endpoint', (_name, env, rate) => {
+  expect(parseConfig(env).stripe).toMatchObject({ rate });
 });
 
 test.each<[string, Environment, string[]]>([

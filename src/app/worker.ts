@@ -94,10 +94,16 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string, api
 function watched({ stripe, texts }: Vendors, parts: ServiceParts): Vendors {
   const ofStripe = watchVendor('stripe', parts);
   const ofTwilio = watchVendor('twilio', parts);
-  const { charge, findCharge, refund } = stripe;
+  const { charge, findCharge, findRecentCharge, refund } = stripe;
   const { send, find } = texts;
   return {
-    stripe: { ...stripe, charge: ofStripe(charge), findCharge: ofStripe(findCharge), refund: ofStripe(refund) },
+    stripe: {
+      ...stripe,
+      charge: ofStripe(charge),
+      findCharge: ofStripe(findCharge),
+      findRecentCharge: ofStripe(findRecentCharge),
+      refund: ofStripe(refund),
+    },
     texts: { ...texts, send: ofTwilio(send), find: ofTwilio(find) },
   };
 }

@@ -1,5 +1,12 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
-import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
+import {
+  CARD_WAIT_MS,
+  CARD_WINDOW_SECONDS,
+  MAX_PAYMENT_ATTEMPTS,
+  STRIPE_KEY_SECONDS,
+  STRIPE_QUIET_SECONDS,
+  VENDOR_PAUSE_MS,
+} from '../limits.ts';
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
@@ -7,6 +14,7 @@ import type { Relay } from '../queues/relay.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments.ts';
 import type { Store } from '../store/store.ts';
 import type { ChargeOutcome, Charger } from '../vendors/charger.ts';
+import { retryLater } from '../vendors/retry-later.ts';
 import { inBatches } from './in-batches.ts';
 
 declare module '../queues/queues.ts' {
@@ -23,7 +31,7 @@ export function createChargeJob(deps: {
   readonly store: Pick<Store, 'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'finishJobs'>;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
-  readonly stripe: Pick<Charger, 'charge' | 'findCharge'>;
+  readonly stripe: Pick<Charger, 'charge' | 'findCharge' | 'findRecentCharge'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'paymentRecorded'>;
   readonly clock: Clock;
@@ -41,13 +49,20 @@ export function createChargeJob(deps: {
       await finish(outboxId);
       return { kind: 'done' };
     }
+    if (attempt.card === 'busy') return { kind: 'wait', forMs: CARD_WAIT_MS };
     // The time of the statement counts, in case the process was suspended during it.
     const keySeconds = attempt.ageSeconds + Math.max(0, clock.now() - openingMs) / 1_000;
     const untilLookUp = STRIPE_KEY_SECONDS - keySeconds;
     if (untilLookUp > 0 && untilLookUp < STRIPE_QUIET_SECONDS) {
       return { kind: 'wait', forMs: Math.ceil(untilLookUp * 1_000) };
     }
-    const outcome = await send(attempt, untilLookUp <= 0);
+    const isLookUp = untilLookUp <= 0;
+    const sent = await send(attempt, isLookUp);
+    const isReplay = sent.kind === 'retry_later' && sent.reason === 'replayed_error';
+    const outcome = isReplay ? await lookUp(attempt, keySeconds) : sent;
+    // Stripe bounds its search by itself: charges go on.
+    if (isLookUp && outcome.kind === 'retry_later' && outcome.rateLimited)
+      return { kind: 'wait', forMs: VENDOR_PAUSE_MS };
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;
     const written = await record(attempt, result, outboxId);
@@ -75,10 +90,10 @@ export function createChargeJob(deps: {
   async function send(attempt: PaymentAttempt, isKeyOld: boolean): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId, stripePaymentMethodId } = attempt;
     if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };
+    if (attempt.card === 'spent') return CARD_SPENT;
     if (isKeyOld) {
       const found = await stripe.findCharge(orderId);
-      if (found.kind === 'not_found') return { kind: 'declined', code: 'never_arrived', mayPass: true };
-      return found;
+      return found.kind === 'not_found' ? NEVER_ARRIVED : found;
     }
     return stripe.charge({
       idempotencyKey: `${orderId}:${attempt.attempt}`,
@@ -89,15 +104,35 @@ export function createChargeJob(deps: {
       retailerId: attempt.retailerId,
     });
   }
+
+  /**
+   * What became of an attempt whose key repeats a failure. Stripe may finish later what failed, so that there is
+   * no charge counts only after a while. A decline may be that of an earlier attempt.
+   */
+  async function lookUp(attempt: PaymentAttempt, ageSeconds: number): Promise<ChargeOutcome> {
+    const { orderId, stripeCustomerId } = attempt;
+    const found = await stripe.findRecentCharge({ orderId, customerId: stripeCustomerId ?? '', ageSeconds });
+    if (found.kind === 'paid' || found.kind === 'retry_later') return found;
+    if (attempt.attempt === 1 && found.kind !== 'not_found') return found;
+    return ageSeconds < STRIPE_QUIET_SECONDS ? retryLater('replayed_error') : NEVER_ARRIVED;
+  }
 }
+
+const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };
+const CARD_SPENT: ChargeOutcome = {
+  kind: 'declined',
+  code: 'card_declined_too_often',
+  retryAfterSeconds: CARD_WINDOW_SECONDS,
+};
 
 function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResult | JobResult {
   switch (outcome.kind) {
     case 'paid':
       return { status: 'paid', paymentIntentId: outcome.paymentIntentId };
     case 'declined': {
-      const final = !outcome.mayPass || attempt.isLast;
-      return { status: 'declined', failureCode: outcome.code, says: outcome.says, final };
+      const { code: failureCode, says } = outcome;
+      const again = attempt.isLast ? null : outcome.retryAfterSeconds;
+      return { status: 'declined', failureCode, says, final: again !== 0, retryAfterSeconds: again };
     }
     case 'needs_authentication':
     case 'no_card':

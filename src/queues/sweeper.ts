@@ -1,5 +1,6 @@
 import {
   DRIVER_ACTIONS_KEPT_DAYS,
+  DUE_CHARGES_ROWS,
   END_LEASES_ROWS,
   ENDED_KEYS_ROWS,
   EVENTS_KEPT_DAYS,
@@ -23,6 +24,7 @@ import type { Relay } from './relay.ts';
 export type SweeperStore = Pick<
   Store,
   | 'takeExpired'
+  | 'retryDueCharges'
   | 'endLeases'
   | 'releaseParked'
   | 'endParked'
@@ -44,8 +46,9 @@ export type Sweeper = {
 
 /**
  * Relays owed jobs again: a process died before it handed them over, a queue lost them or had no room, or
- * they used up their attempts. Also tries receivers behind which deliveries are parked, and prunes old rows. A
- * step that fails does not keep the others from running.
+ * they used up their attempts. Also has declined charges tried again whose time has come, tries receivers
+ * behind which deliveries are parked, and prunes old rows. A step that fails does not keep the others from
+ * running.
  */
 export function startSweeper(
   store: SweeperStore,
@@ -79,6 +82,10 @@ export function startSweeper(
       taken = rows.length;
       if (taken > 0) logger.info({ rows: taken }, 'owed jobs are relayed again');
       relay(rows);
+    });
+    await attempt('declined charges', async () => {
+      const again = await store.retryDueCharges(DUE_CHARGES_ROWS);
+      relay(again.flatMap(({ outbox }) => outbox));
     });
     await attempt('parked webhooks', async () => {
       const isOpen = WEBHOOK_QUEUES.every((queue) => open.includes(queue));

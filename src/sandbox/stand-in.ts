@@ -110,6 +110,7 @@ async function handle(
     return deliver(incoming, outgoing, spoilt);
   }
   const reply = await api.answer(request, () => faults.pause(fault));
+  if (spoilt?.sticky && spoilt.reply) api.repeat(request, spoilt.reply);
   deliver(incoming, outgoing, spoilt ?? (reply ? { reply } : {}));
 }
 

@@ -1,6 +1,13 @@
 import { html } from '../pages/html.ts';
 import type { StandInReply, StandInRequest } from './stand-in.ts';
-import { type Customer, type Session, sessionBody, sessionOf, setupIntentBody } from './stripe-objects.ts';
+import {
+  type Customer,
+  customerBody,
+  type Session,
+  sessionBody,
+  sessionOf,
+  setupIntentBody,
+} from './stripe-objects.ts';
 import type { StripeRecords } from './stripe-records.ts';
 import { checkSession, metadataOf, missing, refusal } from './stripe-requests.ts';
 import { TEST_CARDS } from './test-cards.ts';
@@ -47,7 +54,7 @@ export class StripeCards {
 
   reply(entry: Customer | Session): StandInReply {
     if (entry.type === 'session') return { status: 200, body: sessionBody(entry, this.#baseUrl()) };
-    return { status: 200, body: { id: entry.id, object: 'customer', livemode: false, name: entry.name } };
+    return { status: 200, body: customerBody(entry) };
   }
 
   #give(session: Session, card: keyof typeof TEST_CARDS): void {
@@ -65,6 +72,8 @@ export class StripeCards {
         id: this.#records.newId('cus'),
         ...this.#records.marksOf(request),
         name: form.get('name'),
+        metadata: metadataOf(form),
+        created: Math.floor(Date.now() / 1_000),
       }),
     );
   }

@@ -3,12 +3,14 @@ import {
   cardAnswer,
   chargeBody,
   type Dispute,
+  type DisputeStatus,
   disputeBody,
   type Payment,
   paymentIntentBody,
   paymentMethodBody,
   type Refund,
   refundBody,
+  refundStatus,
   sumOf,
 } from './stripe-objects.ts';
 import type { StripeRecords } from './stripe-records.ts';
@@ -19,13 +21,25 @@ export type Dashboard = {
   refund(paymentIntent: string, amountCents?: number): Refund;
   /** The bank sends a refund back. */
   failRefund(id: string): Refund;
+  /** A refund that was pending succeeds. */
+  settleRefund(id: string): Refund;
   dispute(paymentIntent: string): Dispute;
-  closeDispute(id: string, outcome: 'won' | 'lost'): Dispute;
+  /** The bank asks before it disputes. */
+  inquire(paymentIntent: string): Dispute;
+  /** An inquiry becomes a dispute. */
+  escalate(id: string): Dispute;
+  /** `warning_closed` ends an inquiry. */
+  closeDispute(id: string, outcome: 'won' | 'lost' | 'warning_closed'): Dispute;
+  /** Contests a loss. */
+  appeal(id: string): Dispute;
   /** Ends a payment that is `processing`. */
   settle(paymentIntent: string, outcome: 'paid' | 'declined'): Payment;
   /** Takes a card off its customer. */
   detach(paymentMethod: string): void;
 };
+
+/** A bank may decide anew what was won or lost. */
+const DISPUTED = ['needs_response', 'appeal_under_review', 'won', 'lost'] as const;
 
 /** @throws {RangeError} in each method, for what does not exist or cannot be done */
 export function createDashboard(records: StripeRecords): Dashboard {
@@ -33,6 +47,31 @@ export function createDashboard(records: StripeRecords): Dashboard {
 
   function payment(id: string): Payment {
     return records.find('payment', id) ?? fail(`no payment ${id}`);
+  }
+
+  function open(paymentIntent: string, status: DisputeStatus): Dispute {
+    const { amount, answer } = payment(paymentIntent);
+    if (answer.kind !== 'paid') fail('nothing to dispute');
+    const dispute = records.write({
+      type: 'dispute',
+      id: records.newId('du'),
+      key: null,
+      fingerprint: '',
+      paymentIntent,
+      amount,
+      status,
+      created: now(),
+    });
+    events.tell('charge.dispute.created', disputeBody(dispute));
+    return dispute;
+  }
+
+  function change(id: string, from: readonly DisputeStatus[], status: DisputeStatus, event: string): Dispute {
+    const dispute = records.find('dispute', id) ?? fail(`no dispute ${id}`);
+    if (!from.includes(dispute.status)) fail(`it is ${dispute.status}`);
+    const changed = records.write({ ...dispute, status });
+    events.tell(event, disputeBody(changed));
+    return changed;
   }
 
   return {
@@ -47,7 +86,9 @@ export function createDashboard(records: StripeRecords): Dashboard {
         key: null,
         fingerprint: '',
         paymentIntent,
+        customer: paid.customer,
         amount,
+        ...refundStatus(paid.paymentMethod),
         created: now(),
       });
       tellOfRefund(records, refund);
@@ -60,28 +101,21 @@ export function createDashboard(records: StripeRecords): Dashboard {
       events.tell('refund.failed', refundBody(failed));
       return failed;
     },
-    dispute(paymentIntent) {
-      const { amount, answer } = payment(paymentIntent);
-      if (answer.kind !== 'paid') fail('nothing to dispute');
-      const dispute = records.write({
-        type: 'dispute',
-        id: records.newId('du'),
-        key: null,
-        fingerprint: '',
-        paymentIntent,
-        amount,
-        status: 'needs_response',
-        created: now(),
-      });
-      events.tell('charge.dispute.created', disputeBody(dispute));
-      return dispute;
+    settleRefund(id) {
+      const refund = records.find('refund', id) ?? fail(`no refund ${id}`);
+      if (refund.status !== 'pending') fail('it is not pending');
+      const { status: _, ...settled } = refund;
+      events.tell('refund.updated', refundBody(records.write(settled)));
+      return settled;
     },
+    dispute: (paymentIntent) => open(paymentIntent, 'needs_response'),
+    inquire: (paymentIntent) => open(paymentIntent, 'warning_needs_response'),
+    escalate: (id) => change(id, ['warning_needs_response'], 'needs_response', 'charge.dispute.updated'),
     closeDispute(id, outcome) {
-      const dispute = records.find('dispute', id) ?? fail(`no dispute ${id}`);
-      const closed = records.write({ ...dispute, status: outcome });
-      events.tell('charge.dispute.closed', disputeBody(closed));
-      return closed;
+      const from = outcome === 'warning_closed' ? ['warning_needs_response' as const] : DISPUTED;
+      return change(id, from, outcome, 'charge.dispute.closed');
     },
+    appeal: (id) => change(id, ['lost'], 'appeal_under_review', 'charge.dispute.updated'),
     settle(paymentIntent, outcome) {
       const before = payment(paymentIntent);
       if (before.answer.kind !== 'processing') fail('it is not processing');
@@ -113,8 +147,8 @@ export function tellOfRefund(records: StripeRecords, refund: Refund, isReplied =
 
 /**
  * The same over HTTP, as `POST /_control/…` with JSON: `refund` {payment_intent, amount}, `fail_refund` {id},
- * `dispute` {payment_intent}, `close_dispute` {id, outcome}, `settle` {payment_intent, outcome}, `detach`
- * {payment_method}. Null for another address.
+ * `settle_refund` {id}, `dispute` and `inquire` {payment_intent}, `escalate` and `appeal` {id}, `close_dispute`
+ * {id, outcome}, `settle` {payment_intent, outcome}, `detach` {payment_method}. Null for another address.
  */
 export function controlDashboard(dashboard: Dashboard, { method, path, body }: StandInRequest): StandInReply | null {
   if (method !== 'POST') return null;
@@ -144,12 +178,16 @@ const ACTIONS: ReadonlyMap<string, (dashboard: Dashboard, fields: Fields) => unk
       dashboard.refund(textOf(fields, 'payment_intent'), typeof fields.amount === 'number' ? fields.amount : undefined),
   ],
   ['fail_refund', (dashboard, fields) => dashboard.failRefund(textOf(fields, 'id'))],
+  ['settle_refund', (dashboard, fields) => dashboard.settleRefund(textOf(fields, 'id'))],
+  ['inquire', (dashboard, fields) => dashboard.inquire(textOf(fields, 'payment_intent'))],
+  ['escalate', (dashboard, fields) => dashboard.escalate(textOf(fields, 'id'))],
+  ['appeal', (dashboard, fields) => dashboard.appeal(textOf(fields, 'id'))],
   ['dispute', (dashboard, fields) => dashboard.dispute(textOf(fields, 'payment_intent'))],
   ['close_dispute', (dashboard, fields) => dashboard.closeDispute(textOf(fields, 'id'), outcomeOf(fields, CLOSED))],
   ['settle', (dashboard, fields) => dashboard.settle(textOf(fields, 'payment_intent'), outcomeOf(fields, SETTLED))],
   ['detach', (dashboard, fields) => dashboard.detach(textOf(fields, 'payment_method'))],
 ]);
-const CLOSED = ['won', 'lost'] as const;
+const CLOSED = ['won', 'lost', 'warning_closed'] as const;
 const SETTLED = ['paid', 'declined'] as const;
 
 function parse(body: string): Fields {

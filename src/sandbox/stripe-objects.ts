@@ -1,7 +1,27 @@
+import type Stripe from 'stripe';
+import {
+  WHOLE_CARD,
+  WHOLE_CHARGE,
+  WHOLE_CUSTOMER,
+  WHOLE_DISPUTE,
+  WHOLE_INTENT,
+  WHOLE_REFUND,
+  WHOLE_SESSION,
+  WHOLE_SETUP,
+} from './stripe-whole.ts';
+
 /** A bank's answer to a payment. */
 export type CardAnswer =
-  | { readonly kind: 'paid' | 'processing' }
-  | { readonly kind: 'declined'; readonly code: string; readonly declineCode: string; readonly message: string };
+  | { readonly kind: 'paid' | 'processing' | 'requires_action' }
+  | {
+      readonly kind: 'declined';
+      readonly code: string;
+      readonly declineCode: string;
+      readonly message: string;
+      /** How the bank, and the card's network by two digits, advise to go on. */
+      readonly advice?: string;
+      readonly networkAdvice?: string;
+    };
 
 export type Payment = {
   readonly type: 'payment';
@@ -24,9 +44,10 @@ export type Refund = {
   readonly key: string | null;
   readonly fingerprint: string;
   readonly paymentIntent: string;
+  readonly customer: string;
   readonly amount: number;
   readonly created: number;
-  /** `failed` where the bank sent the money back; undefined for one that succeeded. */
+  /** `failed` where the bank refused it or sent the money back; undefined for one that succeeded. */
   readonly status?: 'pending' | 'failed';
 };
 
@@ -37,6 +58,8 @@ export type Customer = {
   readonly key: string | null;
   readonly fingerprint: string;
   readonly name: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly created: number;
 };
 export type Session = {
   readonly type: 'session';
@@ -58,6 +81,14 @@ export type Detached = {
   readonly key: null;
   readonly fingerprint: '';
 };
+/** `warning_…`: an inquiry, which takes no money. One that is lost may be appealed. */
+export type DisputeStatus =
+  | 'warning_needs_response'
+  | 'warning_closed'
+  | 'needs_response'
+  | 'won'
+  | 'lost'
+  | 'appeal_under_review';
 export type Dispute = {
   readonly type: 'dispute';
   readonly id: string;
@@ -65,13 +96,29 @@ export type Dispute = {
   readonly fingerprint: '';
   readonly paymentIntent: string;
   readonly amount: number;
-  readonly status: 'needs_response' | 'won' | 'lost';
+  readonly status: DisputeStatus;
   readonly created: number;
 };
 
 /** Parts of a card's name and its bank's answer; the first match counts. Stripe's test cards match too. */
 const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
-  [/insufficient_?funds/i, declined('card_declined', 'insufficient_funds', 'Your card has insufficient funds.')],
+  [
+    /insufficient_?funds/i,
+    declined('card_declined', 'insufficient_funds', 'Your card has insufficient funds.', 'try_again_later'),
+  ],
+  [
+    /velocity/i,
+    declined(
+      'card_declined',
+      'card_velocity_exceeded',
+      'Your card was declined for making repeated attempts too frequently or exceeding its amount limit.',
+      'try_again_later',
+    ),
+  ],
+  [
+    /withdrawal_count/,
+    declined('card_declined', 'withdrawal_count_limit_exceeded', 'Your card was declined.', 'try_again_later'),
+  ],
   [
     /needs_?auth|authenticationrequired/i,
     declined(
@@ -80,97 +127,124 @@ const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
       'Your card was declined. It requires authentication.',
     ),
   ],
-  [/lost/i, declined('card_declined', 'lost_card', 'Your card was declined.')],
-  [/expired/i, declined('expired_card', 'expired_card', 'Your card has expired.')],
+  [/lost/i, declined('card_declined', 'lost_card', 'Your card was declined.', 'do_not_try_again')],
+  [/expired/i, declined('expired_card', 'expired_card', 'Your card has expired.', 'confirm_card_data')],
   [
     /processing_?error/i,
     declined('processing_error', 'processing_error', 'An error occurred while processing your card.'),
   ],
   [/declined/i, declined('card_declined', 'generic_decline', 'Your card was declined.')],
   [/processing/i, { kind: 'processing' }],
+  [/requires_action/, { kind: 'requires_action' }],
 ];
 
 /**
  * The answer of a payment method's bank. `pm_card_…` and `pm_sandbox_…` exist and pay, unless their name
- * contains `declined`, `insufficient_funds`, `needs_auth`, `lost`, `expired`, `processing_error` or
- * `processing`. One that ends in `_once` is declined once for an order and then pays. One with `time_out` pays,
- * and the first request for it gets no answer. Undefined for a method that does not exist.
+ * contains `declined`, `insufficient_funds`, `velocity`, `withdrawal_count`, `needs_auth`, `lost`, `expired`,
+ * `processing_error`, `processing` or `requires_action`. A decline of one with `mac_` and two digits has this advice of the
+ * network. One that ends in `_once` is declined once for an order and then pays. One with `time_out` pays, and
+ * the first request for it gets no answer. Undefined for a method that does not exist.
  */
 export function cardAnswer(paymentMethod: string, wasDeclined: () => boolean): CardAnswer | undefined {
   if (!/^pm_(card|sandbox)_/.test(paymentMethod)) return undefined;
   if (paymentMethod.endsWith('_once') && wasDeclined()) return { kind: 'paid' };
-  return CARDS.find(([name]) => name.test(paymentMethod))?.[1] ?? { kind: 'paid' };
+  const answer = CARDS.find(([name]) => name.test(paymentMethod))?.[1] ?? { kind: 'paid' };
+  const [, networkAdvice] = /_mac_(\d\d)/.exec(paymentMethod) ?? [];
+  return answer.kind === 'declined' && networkAdvice ? { ...answer, networkAdvice } : answer;
 }
 
-function declined(code: string, declineCode: string, message: string): CardAnswer {
-  return { kind: 'declined', code, declineCode, message };
+function declined(code: string, declineCode: string, message: string, advice?: string): CardAnswer {
+  return { kind: 'declined', code, declineCode, message, ...(advice ? { advice } : {}) };
 }
 
-const STATUS = { paid: 'succeeded', processing: 'processing', declined: 'requires_payment_method' } as const;
+/** What becomes of the refund of a payment at once, by the card's name: Stripe's test cards match too. */
+export function refundStatus(paymentMethod: string): { status?: 'pending' | 'failed' } {
+  if (/pending_?refund/i.test(paymentMethod)) return { status: 'pending' };
+  return /refund_?fail/i.test(paymentMethod) ? { status: 'failed' } : {};
+}
+
+const STATUS = {
+  paid: 'succeeded',
+  processing: 'processing',
+  requires_action: 'requires_action',
+  declined: 'requires_payment_method',
+} as const;
+
+const chargeOf = (paymentIntent: string): string => paymentIntent.replace(/^pi/, 'ch');
 
 /** A payment in Stripe's form. */
-export function paymentIntentBody(payment: Payment) {
+export function paymentIntentBody(payment: Payment): Stripe.PaymentIntent {
   const { id, amount, currency, customer, paymentMethod, metadata, answer, created } = payment;
-  const charge = id.replace(/^pi/, 'ch');
   return {
+    ...WHOLE_INTENT,
     id,
-    object: 'payment_intent',
     amount,
     amount_received: answer.kind === 'paid' ? amount : 0,
+    client_secret: `${id}_secret_sandbox`,
     created,
     currency,
     customer,
-    last_payment_error:
-      answer.kind === 'declined'
-        ? {
-            type: 'card_error',
-            code: answer.code,
-            decline_code: answer.declineCode,
-            message: answer.message,
-            charge,
-            doc_url: `https://docs.stripe.com/error-codes/${answer.code.replaceAll('_', '-')}`,
-          }
-        : null,
-    latest_charge: charge,
-    livemode: false,
+    last_payment_error: answer.kind === 'declined' ? paymentError(payment, answer) : null,
+    latest_charge: answer.kind === 'requires_action' ? null : chargeOf(id),
     metadata,
+    ...(answer.kind === 'requires_action'
+      ? { next_action: { type: 'use_stripe_sdk', use_stripe_sdk: {} } satisfies Stripe.PaymentIntent.NextAction }
+      : {}),
     payment_method: answer.kind === 'declined' ? null : paymentMethod,
-    payment_method_types: ['card'],
     status: STATUS[answer.kind],
   };
 }
 
-/** A refund in Stripe's form. */
-export function refundBody({ id, paymentIntent, amount, created, status }: Refund) {
+function paymentError(
+  { id, paymentMethod, customer }: Payment,
+  answer: Extract<CardAnswer, { kind: 'declined' }>,
+): Stripe.PaymentIntent.LastPaymentError {
   return {
+    type: 'card_error',
+    code: answer.code,
+    decline_code: answer.declineCode,
+    ...(answer.advice ? { advice_code: answer.advice } : {}),
+    ...(answer.networkAdvice ? { network_advice_code: answer.networkAdvice } : {}),
+    message: answer.message,
+    charge: chargeOf(id),
+    doc_url: `https://docs.stripe.com/error-codes/${answer.code.replaceAll('_', '-')}`,
+    payment_method: paymentMethodBody(paymentMethod, customer),
+  };
+}
+
+/** A refund in Stripe's form. */
+export function refundBody({ id, paymentIntent, amount, created, status, customer }: Refund): Stripe.Refund {
+  return {
+    ...WHOLE_REFUND,
     id,
-    object: 'refund',
     amount,
-    charge: paymentIntent.replace(/^pi/, 'ch'),
+    charge: chargeOf(paymentIntent),
     created,
-    currency: 'usd',
+    customer,
+    ...(status === 'failed' ? { failure_reason: 'expired_or_canceled_card' } : {}),
     payment_intent: paymentIntent,
+    ...(status === 'pending' ? { pending_reason: 'processing' } : {}),
     status: status ?? 'succeeded',
   };
 }
 
 /** The charge of a payment with the sum of its refunds, as an event shows it. */
-export function chargeBody(payment: Payment, refunds: readonly Refund[]) {
-  const { id, amount, currency, customer, metadata, created } = payment;
+export function chargeBody(payment: Payment, refunds: readonly Refund[]): Stripe.Charge {
+  const { id, amount, currency, customer, metadata, created, paymentMethod } = payment;
   const refunded = sumOf(refunds);
   return {
-    id: id.replace(/^pi/, 'ch'),
-    object: 'charge',
+    ...WHOLE_CHARGE,
+    id: chargeOf(id),
     amount,
+    amount_captured: amount,
     amount_refunded: refunded,
     created,
     currency,
     customer,
-    livemode: false,
     metadata,
     payment_intent: id,
+    payment_method: paymentMethod,
     refunded: refunded >= amount,
-    status: 'succeeded',
   };
 }
 
@@ -179,35 +253,35 @@ export const sumOf = (refunds: readonly Refund[]): number =>
   refunds.reduce((sum, { amount, status }) => sum + (status === 'failed' ? 0 : amount), 0);
 
 /** A dispute in Stripe's form. */
-export function disputeBody({ id, paymentIntent, amount, status, created }: Dispute) {
+export function disputeBody({ id, paymentIntent, amount, status, created }: Dispute): Stripe.Dispute {
   return {
+    ...WHOLE_DISPUTE,
     id,
-    object: 'dispute',
     amount,
-    charge: paymentIntent.replace(/^pi/, 'ch'),
+    charge: chargeOf(paymentIntent),
     created,
-    currency: 'usd',
-    livemode: false,
-    metadata: {},
+    is_charge_refundable: status.startsWith('warning_'),
     payment_intent: paymentIntent,
-    reason: 'fraudulent',
     status,
   };
 }
 
+/** A customer in Stripe's form. */
+export function customerBody({ id, name, metadata, created }: Customer): Stripe.Customer {
+  return { ...WHOLE_CUSTOMER, id, created, metadata, name };
+}
+
 /** A page of Checkout in Stripe's form. */
-export function sessionBody(session: Session, baseUrl: string) {
+export function sessionBody(session: Session, baseUrl: string): Stripe.Checkout.Session {
   const { id, customer, metadata, created, successUrl, cancelUrl, paymentMethod } = session;
   return {
+    ...WHOLE_SESSION,
     id,
-    object: 'checkout.session',
     cancel_url: cancelUrl,
     created,
     customer,
     expires_at: created + 86_400,
-    livemode: false,
     metadata,
-    mode: 'setup',
     setup_intent: setupIntentOf(id),
     status: paymentMethod ? 'complete' : 'open',
     success_url: successUrl,
@@ -219,17 +293,18 @@ const setupIntentOf = (sessionId: string): string => sessionId.replace(/^cs_test
 export const sessionOf = (setupIntentId: string): string => setupIntentId.replace(/^seti/, 'cs_test');
 
 /** The setup of a page of Checkout, with its card whole. */
-export function setupIntentBody({ id, customer, paymentMethod }: Session, isDetached: boolean) {
+export function setupIntentBody(session: Session, isDetached: boolean): Stripe.SetupIntent {
+  const { id, created, customer, paymentMethod } = session;
   return {
+    ...WHOLE_SETUP,
     id: setupIntentOf(id),
-    object: 'setup_intent',
+    created,
     customer,
-    livemode: false,
     payment_method: paymentMethod ? paymentMethodBody(paymentMethod, isDetached ? null : customer) : null,
     status: paymentMethod ? 'succeeded' : 'requires_payment_method',
   };
 }
 
-export function paymentMethodBody(id: string, customer: string | null) {
-  return { id, object: 'payment_method', customer, livemode: false, type: 'card' };
+export function paymentMethodBody(id: string, customer: string | null): Stripe.PaymentMethod {
+  return { ...WHOLE_CARD, id, customer };
 }

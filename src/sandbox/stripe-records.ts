@@ -78,7 +78,8 @@ export class StripeRecords {
 
   #keep(entry: StripeEntry): void {
     this.#entries.set(entry.id, entry);
-    if (entry.key !== null && !this.#byKey.has(entry.key)) this.#byKey.set(entry.key, entry);
+    const isFirst = entry.key !== null && (entry.type === 'failure' || !this.#byKey.has(entry.key));
+    if (entry.key !== null && isFirst) this.#byKey.set(entry.key, entry);
     if (entry.type !== 'refund') return;
     const refunds = this.#refunds.get(entry.paymentIntent) ?? new Map<string, Refund>();
     this.#refunds.set(entry.paymentIntent, refunds.set(entry.id, entry));

@@ -1,8 +1,18 @@
+import { STAND_IN_SEARCH_LAG_MS } from '../limits.ts';
 import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
 import { StripeCards } from './stripe-cards.ts';
 import { controlDashboard, createDashboard, type Dashboard, tellOfPayment, tellOfRefund } from './stripe-dashboard.ts';
 import type { EventTarget } from './stripe-events.ts';
-import { cardAnswer, type Payment, paymentIntentBody, type Refund, refundBody, sumOf } from './stripe-objects.ts';
+import { createStripeLimits, type StripeRates } from './stripe-limits.ts';
+import {
+  cardAnswer,
+  type Payment,
+  paymentIntentBody,
+  type Refund,
+  refundBody,
+  refundStatus,
+  sumOf,
+} from './stripe-objects.ts';
 import { fingerprint, keyOf, type StripeEntry, StripeRecords } from './stripe-records.ts';
 import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts';
 
@@ -18,7 +28,7 @@ export type StripeStandIn = StandIn & {
 
 /**
  * Starts the part of Stripe's API that this service uses, with its record in `ledgerFile`: payment intents
- * (create with confirm, retrieve, search by order), refunds, customers, Checkout in setup mode with a page,
+ * (create with confirm, retrieve, list by customer, search by order, which lags), refunds, customers, Checkout in setup mode with a page,
  * idempotency keys by Stripe's rules (replay, other parameters, in progress), and signed events. A card's
  * name decides its bank's answer (`cardAnswer`). Every `cus_…` exists unless its name contains "missing", and
  * every `sk_test_…` key is accepted. Faults and ledger: see stand-in.ts.
@@ -28,11 +38,17 @@ export async function startStripeStandIn(options: {
   port?: number;
   /** Most records of each kind that it remembers; MAX_STAND_IN_RECORDS by default. */
   maxRecords?: number;
+  /** Requests a second that it takes; any number by default, so that the sandbox can be loaded. */
+  rates?: StripeRates;
+  /** Time until a search finds a payment; STAND_IN_SEARCH_LAG_MS by default. */
+  searchLagMs?: number;
+  /** The time in milliseconds; this machine's by default. */
+  now?: () => number;
 }): Promise<StripeStandIn> {
   let baseUrl = '';
   const records = new StripeRecords(options.ledgerFile, options.maxRecords);
   const dashboard = createDashboard(records);
-  const api = new StripeApi(records, dashboard, () => baseUrl);
+  const api = new StripeApi(records, dashboard, () => baseUrl, options);
   const standIn = await startStandIn(api, options.port ?? 0);
   baseUrl = standIn.url;
   return {
@@ -52,10 +68,21 @@ class StripeApi implements VendorApi {
   readonly #dashboard: Dashboard;
   readonly #cards: StripeCards;
   readonly #inProgress = new Set<string>();
+  readonly #now: () => number;
+  readonly #searchLagMs: number;
+  readonly #limited: ReturnType<typeof createStripeLimits> | undefined;
 
-  constructor(records: StripeRecords, dashboard: Dashboard, baseUrl: () => string) {
+  constructor(
+    records: StripeRecords,
+    dashboard: Dashboard,
+    baseUrl: () => string,
+    { rates, now = Date.now, searchLagMs = STAND_IN_SEARCH_LAG_MS }: Parameters<typeof startStripeStandIn>[0],
+  ) {
     this.#records = records;
     this.#dashboard = dashboard;
+    this.#now = now;
+    this.#searchLagMs = searchLagMs;
+    this.#limited = rates && createStripeLimits(rates, now);
     this.#cards = new StripeCards(records, baseUrl);
   }
 
@@ -94,6 +121,8 @@ class StripeApi implements VendorApi {
       await pause();
       return refusal(401, 'invalid_request_error', 'Invalid API Key provided');
     }
+    const limit = this.#limited?.(request);
+    if (limit) return { ...this.failure(429), headers: { 'Stripe-Rate-Limited-Reason': limit } };
     const key = keyOf(request);
     if (request.method !== 'POST' || key === null) {
       await pause();
@@ -127,6 +156,7 @@ class StripeApi implements VendorApi {
     if (method === 'POST' && path === '/v1/payment_intents') return this.#createPayment(request);
     if (method === 'POST' && path === '/v1/refunds') return this.#createRefund(request);
     if (method === 'GET' && path === '/v1/refunds') return this.#listRefunds(query.get('payment_intent') ?? '');
+    if (method === 'GET' && path === '/v1/payment_intents') return this.#list(request);
     if (method === 'GET' && path === '/v1/payment_intents/search') return this.#search(request);
     const [, id] = /^\/v1\/payment_intents\/(pi_\w+)$/.exec(path) ?? [];
     if (method === 'GET' && id) {
@@ -160,7 +190,7 @@ class StripeApi implements VendorApi {
       paymentMethod,
       metadata,
       answer,
-      created: Math.floor(Date.now() / 1000),
+      created: Math.floor(this.#now() / 1000),
     });
     tellOfPayment(this.#records, payment, true);
     return /time_?out/i.test(paymentMethod) ? null : this.#replyOf(payment);
@@ -184,8 +214,10 @@ class StripeApi implements VendorApi {
       id: this.#records.newId('re'),
       ...this.#records.marksOf(request),
       paymentIntent,
+      customer: payment.customer,
       amount,
-      created: Math.floor(Date.now() / 1000),
+      ...refundStatus(payment.paymentMethod),
+      created: Math.floor(this.#now() / 1000),
     });
     tellOfRefund(this.#records, refund, true);
     return this.#replyOf(refund);
@@ -196,13 +228,27 @@ class StripeApi implements VendorApi {
     return { status: 200, body: { object: 'list', url: '/v1/refunds', has_more: false, data } };
   }
 
+  /** The payments of a customer, newest first, by page. */
+  #list({ query, path }: StandInRequest): StandInReply {
+    const since = Number(query.get('created[gte]') ?? 0);
+    const all = this.#records
+      .payments()
+      .filter(({ customer, created }) => customer === query.get('customer') && created >= since)
+      .toReversed();
+    const after = all.findIndex(({ id }) => id === query.get('starting_after')) + 1;
+    const page = all.slice(after, after + Number(query.get('limit') ?? 10));
+    const has_more = after + page.length < all.length;
+    return { status: 200, body: { object: 'list', url: path, has_more, data: page.map(paymentIntentBody) } };
+  }
+
   #search({ query, path }: StandInRequest): StandInReply {
     const asked = /^metadata\[['"]order_id['"]\]:['"]([^'"\\]*)['"]$/.exec(query.get('query') ?? '');
     if (!asked)
       return refusal(400, 'invalid_request_error', 'We were unable to parse your search query.', { param: 'query' });
+    const shownMs = this.#now() - this.#searchLagMs;
     const data = this.#records
       .payments()
-      .filter((payment) => payment.metadata.order_id === asked[1])
+      .filter(({ metadata, created }) => metadata.order_id === asked[1] && created * 1_000 <= shownMs)
       .map(paymentIntentBody)
       .reverse();
     return { status: 200, body: { object: 'search_result', url: path, has_more: false, next_page: null, data } };

@@ -1,5 +1,7 @@
-import type { Row, Sql } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import type { PaymentStatus } from '../domain/order.ts';
+import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../limits.ts';
+import { UNCOUNTED_DECLINES } from '../vendors/stripe-declines.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
@@ -17,6 +19,11 @@ export type PaymentAttempt = {
   readonly ageSeconds: number;
   /** Whether no other attempt may follow it. */
   readonly isLast: boolean;
+  /**
+   * Whether the card may be tried. A first attempt of an order always may. `spent`: its network counts too many
+   * declines. `busy`: it will, if what is being tried on it is declined; then no attempt was opened.
+   */
+  readonly card: 'usable' | 'busy' | 'spent';
 };
 
 /**
@@ -37,11 +44,13 @@ export async function openPaymentAttempts(
   // meanwhile as unrecorded, and misses one opened meanwhile. The next round reads them again.
   for (let round = 0; round <= maxAttempts; round++) {
     const rows = await insertAttempts(sql, undecided, maxAttempts);
-    for (const row of rows) if (row.status === 'sending') opened.set(row.order_id, toAttempt(row));
+    for (const row of rows) {
+      if (row.status === 'sending' || row.card === 'busy') opened.set(row.order_id, toAttempt(row));
+    }
     const found = new Set(rows.map((row) => row.order_id));
     const missing = undecided.filter((id) => !found.has(id));
     const openedElsewhere = missing.length > 0 ? await findSending(sql, missing) : [];
-    undecided = [...rows.flatMap((row) => (row.status === 'sending' ? [] : [row.order_id])), ...openedElsewhere];
+    undecided = [...rows.flatMap((row) => (opened.has(row.order_id) ? [] : [row.order_id])), ...openedElsewhere];
     if (undecided.length === 0) return opened;
   }
   throw new Error('payment attempts changed in every round');
@@ -61,7 +70,7 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
         case when o.scenario ? 'payment_method' and o.payment_attempts_allowed is null
           then o.scenario->>'payment_method' else r.stripe_payment_method_id end as stripe_payment_method_id,
         coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
-        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt
+        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending
       from orders o join retailers r on r.id = o.retailer_id cross join lateral (
         select max(attempt) as last, coalesce(bool_or(status = 'sending'), false) as is_sending
         from payments where order_id = o.id
@@ -72,17 +81,42 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
       order by o.id
       -- A statement that ends the order waits for this lock, so that its refund finds the attempt.
       for no key update of o
+    ), cards as (${cardsOf(sql)}
     ), opened as (
       insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
       select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
-      where attempt <= allowed
+      where attempt <= allowed and id not in (select id from cards where card = 'busy')
       on conflict (order_id, attempt) do update set status = payments.status
       returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, first_sent_at
     )
-    select opened.*, owed.retailer_id, opened.attempt >= owed.allowed as is_last,
-      extract(epoch from now() - first_sent_at)::float8 as age
-    from opened join owed on owed.id = opened.order_id`;
+    select owed.id as order_id, owed.attempt, owed.retailer_id, owed.attempt >= owed.allowed as is_last,
+      coalesce(amount_cents, owed.delivery_fee_cents) as amount_cents, opened.stripe_customer_id,
+      opened.stripe_payment_method_id, opened.status, coalesce(extract(epoch from now() - first_sent_at), 0)::float8 as age,
+      coalesce(cards.card, 'usable') as card
+    from owed left join opened on opened.order_id = owed.id left join cards on cards.id = owed.id
+    where opened.order_id is not null or cards.card = 'busy'`;
 }
+
+/**
+ * What new attempts of orders that were declined before find of their cards. Those of one statement come one
+ * after the other.
+ */
+const cardsOf = (sql: Sql): Fragment => sql`
+  select id, case when declined >= ${MAX_CARD_DECLINES} then 'spent'
+    when declined + under_way + turn > ${MAX_CARD_DECLINES} then 'busy' end as card
+  from (
+    select id, declined, under_way, row_number() over (partition by stripe_payment_method_id order by id) as turn
+    from owed cross join lateral (
+      select count(*) filter (where p.status = 'declined') as declined,
+        count(*) filter (where p.status = 'sending') as under_way
+      from payments p
+      where p.stripe_payment_method_id = owed.stripe_payment_method_id
+        and p.first_sent_at > now() - make_interval(secs => ${CARD_WINDOW_SECONDS})
+        and (p.attempt > 1 or p.failure_code is not null)
+        and (p.failure_code is null or p.failure_code <> all(${[...UNCOUNTED_DECLINES]}::text[]))
+    ) tries
+    where attempt > 1 and attempt <= allowed and not is_sending
+  ) retries`;
 
 function toAttempt(row: Row): PaymentAttempt {
   return {
@@ -94,6 +128,7 @@ function toAttempt(row: Row): PaymentAttempt {
     stripePaymentMethodId: row.stripe_payment_method_id,
     ageSeconds: row.age,
     isLast: row.is_last,
+    card: row.card,
   };
 }
 
@@ -114,6 +149,8 @@ export type PaymentResult =
       /** What the vendor says of it. */
       readonly says?: string | undefined;
       readonly final: boolean;
+      /** Time after which a final one is tried again; null for never. */
+      readonly retryAfterSeconds?: number | null;
     };
 
 /** An attempt that Stripe charged. */
@@ -172,12 +209,18 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
  * Records a declined attempt in the same way. Null if its result was recorded before. A decline that is not
  * final leaves the order `processing` and its outbox row owed. A final one counts as an unpaid order of its
  * store, which is unproven from then on, with all its orders whose charge has no result yet; that of an order
- * which was cancelled or has expired counts as nothing, since it is owed no more.
+ * which was cancelled or has expired counts as nothing, since it is owed no more. One that may pass hours later
+ * is final too, and tried again then: meanwhile the store may give another card.
  */
 export function recordDeclined(
   db: Db,
   attempt: { readonly orderId: string; readonly attempt: number },
-  { failureCode, says, final }: Omit<Extract<PaymentResult, { status: 'declined' }>, 'status'>,
+  {
+    failureCode,
+    says,
+    final,
+    retryAfterSeconds = null,
+  }: Omit<Extract<PaymentResult, { status: 'declined' }>, 'status'>,
   outboxId: number,
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
@@ -196,7 +239,19 @@ export function recordDeclined(
       update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
       where id = ${outboxId} and done_at is null and ${final}
     )${final ? lockStore(sql) : sql``}`;
-  const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode } };
-  const after = final ? { after: countUnpaid(db) } : {};
+  const later = retryAfterSeconds !== null && final ? { retry_after_seconds: retryAfterSeconds } : {};
+  const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode, ...later } };
+  const after = final ? { after: sql`${countUnpaid(db)}${tryLater(sql, retryAfterSeconds)}` } : {};
   return changeOrder(db, update, event, { before: recorded, notice: 'details', ...after });
 }
+
+/** The CTE that has the orders in `changed` charged again at a later time; `, later as (…)`. */
+const tryLater = (sql: Sql, afterSeconds: number | null): Fragment =>
+  afterSeconds === null
+    ? sql``
+    : sql`, later as (
+    insert into charge_retries (order_id, due_at)
+    select id, now() + make_interval(secs => ${afterSeconds}) from changed
+    where status not in ('cancelled', 'expired')
+    on conflict (order_id) do update set due_at = excluded.due_at
+  )`;

@@ -20,6 +20,7 @@ const TABLES = [
   'driver_actions',
   'payouts',
   'refunds',
+  'charge_retries',
   'unnumbered_events',
   'store_events',
   'stripe_refunds',

@@ -13,6 +13,23 @@ export type ChargesToRetry =
   | { readonly retailerId: string; readonly after: string; readonly limit: number };
 
 /**
+ * Makes charges owed again that a bank declined for a time, once that has passed. They have the attempts that
+ * are left. Those of orders that were paid, tried again, cancelled or have expired meanwhile are forgotten.
+ */
+export function retryDueCharges(db: Db, limit: number): Promise<ChangedOrder[]> {
+  const { sql } = db;
+  const locked = sql`
+    due as materialized (
+      select order_id from charge_retries where due_at <= now() order by due_at limit ${limit}
+    ), locked as materialized (
+      select o.id, o.retailer_id, o.payment_attempts_allowed as allowed from orders o
+      where o.id in (select order_id from due) and ${isOwed(sql)}
+      order by o.id for no key update of o
+    )`;
+  return chargeAgain(db, locked, sql`select order_id from due`, 'service');
+}
+
+/**
  * Makes failed charges owed again, each for `attempts` more attempts under keys of their own, on the card
  * that the store has then. Leaves out an order that was cancelled or has expired, whose attempts are used up
  * for ever, or of which one is being sent.
@@ -38,16 +55,35 @@ export async function retryCharges(
             : sql``
         }`
       : sql`o.retailer_id = ${which.retailerId} and o.id > ${which.after}`;
-  const before = sql`
+  const locked = sql`
     locked as materialized (
       select o.id, o.retailer_id,
         coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) + ${attempts}::int as allowed
       from orders o
-      where ${asked} and o.payment_status = 'failed' and o.status not in ('cancelled', 'expired', 'void')
-        and not exists (select from payments p where p.order_id = o.id and p.status in ('sending', 'paid'))
+      where ${asked} and ${isOwed(sql)}
         and coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) <= ${ever - attempts}::int
       order by o.id limit ${'limit' in which ? which.limit : 1} for no key update of o
-    ), ${lockUnproven(sql)}`;
+    )`;
+  return chargeAgain(db, locked, sql`select id from locked`, byStore ? 'store' : 'operator');
+}
+
+/** Whether the charge of the order `o` failed and is still owed, and none is being sent. */
+const isOwed = (sql: Sql): Fragment => sql`
+  o.payment_status = 'failed' and o.status not in ('cancelled', 'expired', 'void')
+    and not exists (select from payments p where p.order_id = o.id and p.status in ('sending', 'paid'))`;
+
+/**
+ * @param locked the CTE of the orders, with the attempts that each is `allowed`
+ * @param tried the ids of those that are not tried again later
+ */
+function chargeAgain(
+  db: Db,
+  locked: Fragment,
+  tried: Fragment,
+  by: 'store' | 'operator' | 'service',
+): Promise<ChangedOrder[]> {
+  const { sql } = db;
+  const before = sql`${locked}, ${lockUnproven(sql)}`;
   const update = sql`
     update orders set payment_status = 'processing', sequence = sequence + 1,
       payment_attempts_allowed = (select allowed from locked where locked.id = orders.id)
@@ -61,9 +97,11 @@ export async function retryCharges(
       from (select retailer_id, count(*)::int as orders from changed group by 1) c
       where r.id = c.retailer_id and r.id in (select id from unproven)
       returning ${retailerNotice(db, sql`r.id`)}
+    ), taken as (
+      delete from charge_retries where order_id in (${tried}) and (select count(*) from locked) >= 0
     )`;
   const jobs = sql`select 'charge' as queue, now() as run_at`;
-  const event = { type: 'payment_retried', data: { by: byStore ? 'store' : 'operator' } };
+  const event = { type: 'payment_retried', data: { by } };
   return changeAlike(db, update, event, { before, jobs, after, notice: 'details' });
 }
 

@@ -15,13 +15,13 @@ export type ChargeRequest = {
 /** `says`: the provider's own words. */
 export type ChargeOutcome =
   | { readonly kind: 'paid'; readonly paymentIntentId: string }
-  /** A definite refusal. `mayPass`: a new attempt under a new key could succeed. */
+  /** A definite refusal. A new attempt under a new key could succeed so much later: 0 at once, null never. */
   | {
       readonly kind: 'declined';
       readonly code: string;
       readonly says?: string | undefined;
       readonly paymentIntentId?: string;
-      readonly mayPass: boolean;
+      readonly retryAfterSeconds: number | null;
     }
   /** The bank asks for the cardholder, whom no machine can replace. */
   | {
@@ -50,6 +50,15 @@ export type Charger = {
    * Stripe's search lags behind its writes by about a minute, or longer in an outage of theirs.
    */
   findCharge(orderId: string): Promise<ChargeLookup>;
+  /**
+   * The same for an attempt first sent `ageSeconds` ago, without a lag, from the payments of its customer since
+   * then. For a key under which only a failure is repeated.
+   */
+  findRecentCharge(attempt: {
+    readonly orderId: string;
+    readonly customerId: string;
+    readonly ageSeconds: number;
+  }): Promise<ChargeLookup>;
   /** Refunds a payment in full. A payment that is refunded already counts as refunded. */
   refund(refund: { readonly idempotencyKey: string; readonly paymentIntentId: string }): Promise<RefundOutcome>;
   close(): void;

@@ -64,11 +64,15 @@ function bodyOf(charge: ChargeRequest): string {
 const isClosedConnection = (error: unknown): boolean =>
   error instanceof ExchangeError && Stripe.HttpClient.CONNECTION_CLOSED_ERROR_CODES.includes(error.code);
 
-function intentOf({ status, body }: Awaited<ReturnType<HttpExchange['send']>>): Stripe.PaymentIntent {
+function intentOf({ status, headers, body }: Awaited<ReturnType<HttpExchange['send']>>): Stripe.PaymentIntent {
   const reply = parseJson(status, body);
   if (typeof reply !== 'object' || reply === null) throw new ExchangeError(retryLater('bad_reply'), 'NOT_AN_OBJECT');
   if (!('error' in reply) || !reply.error) return reply as Stripe.PaymentIntent;
-  throw Stripe.errors.StripeError.generate({ ...(reply.error as StripeRawError), statusCode: status });
+  throw Stripe.errors.StripeError.generate({
+    ...(reply.error as StripeRawError),
+    statusCode: status,
+    headers: headers as Record<string, string>,
+  });
 }
 
 type StripeRawError = Parameters<typeof Stripe.errors.StripeError.generate>[0];

@@ -31,7 +31,10 @@ export function withoutAnswer(error: InstanceType<typeof Stripe.errors.StripeErr
   if (statusCode === 401 || statusCode === 403) return retryLater('misconfigured');
   if (statusCode === 409) return retryLater('in_progress');
   if (statusCode === undefined || statusCode < 400) return retryLater('bad_reply');
-  if (statusCode >= 500) return retryLater('server_error');
+  if (statusCode >= 500) {
+    const isReplay = error.headers?.['idempotent-replayed'] === 'true';
+    return retryLater(isReplay ? 'replayed_error' : 'server_error');
+  }
   return error.rawType === 'api_error' ? retryLater('bad_reply') : undefined;
 }
 

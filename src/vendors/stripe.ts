@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import Stripe from 'stripe';
-import { MAX_CHARGES_SEARCHED } from '../limits.ts';
+import { LISTED_EARLIER_SECONDS, MAX_CHARGES_LISTED, MAX_CHARGES_SEARCHED } from '../limits.ts';
 import type { ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
 import { createHttpExchange, ExchangeError } from './http-exchange.ts';
 import { retryLater } from './retry-later.ts';
 import { type CreateIntent, openChargeCall } from './stripe-charge.ts';
-import { mayPassLater } from './stripe-declines.ts';
+import { retryAfterSeconds } from './stripe-declines.ts';
 import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
 import { vendorWords } from './vendor-words.ts';
 
@@ -16,6 +17,7 @@ export function createStripeCharger(options: StripeOptions): Charger {
   return {
     charge: (request) => outcomeOf(() => charge(stripe, createIntent, request)),
     findCharge: (orderId) => outcomeOf(() => searchCharge(stripe, orderId)),
+    findRecentCharge: (attempt) => outcomeOf(() => listCharge(stripe, attempt)),
     refund: (refund) => createRefund(stripe, refund),
     close: () => http.close(),
   };
@@ -30,7 +32,27 @@ async function charge(stripe: Stripe, createIntent: CreateIntent, request: Charg
 async function searchCharge(stripe: Stripe, orderId: string): Promise<ChargeLookup> {
   const query = `metadata['order_id']:'${orderId.replace(/[\\']/g, '\\$&')}'`;
   const { data } = await stripe.paymentIntents.search({ query, limit: MAX_CHARGES_SEARCHED });
-  const newestFirst = data.toSorted((a, b) => b.created - a.created);
+  return toldBy(data);
+}
+
+/** The list has no lag, but no filter by order. */
+async function listCharge(
+  stripe: Stripe,
+  { orderId, customerId, ageSeconds }: Parameters<Charger['findRecentCharge']>[0],
+): Promise<ChargeLookup> {
+  const since = Math.floor(Date.now() / 1_000 - ageSeconds) - LISTED_EARLIER_SECONDS;
+  const page = { customer: customerId, created: { gte: since }, limit: MAX_CHARGES_SEARCHED };
+  const found: Stripe.PaymentIntent[] = [];
+  let listed = 0;
+  for await (const intent of stripe.paymentIntents.list(page)) {
+    if (++listed > MAX_CHARGES_LISTED) return retryLater('replayed_error');
+    if (intent.metadata.order_id === orderId) found.push(intent);
+  }
+  return toldBy(found);
+}
+
+function toldBy(intents: readonly Stripe.PaymentIntent[]): ChargeLookup {
+  const newestFirst = intents.toSorted((a, b) => b.created - a.created);
   const told =
     newestFirst.find(({ status }) => status === 'succeeded') ??
     newestFirst.find(({ status }) => status === 'processing') ??
@@ -38,9 +60,17 @@ async function searchCharge(stripe: Stripe, orderId: string): Promise<ChargeLook
   return told ? fromIntent(told) : { kind: 'not_found' };
 }
 
-async function createRefund(
+/** Stripe gives back no more than was paid, whatever the keys, so another one is safe where a failure is repeated. */
+async function createRefund(stripe: Stripe, refund: Parameters<Charger['refund']>[0]): Promise<RefundOutcome> {
+  const outcome = await refundUnder(refund.idempotencyKey, stripe, refund);
+  const isReplay = outcome.kind === 'retry_later' && outcome.reason === 'replayed_error';
+  return isReplay ? refundUnder(`${refund.idempotencyKey}:${randomUUID()}`, stripe, refund) : outcome;
+}
+
+async function refundUnder(
+  idempotencyKey: string,
   stripe: Stripe,
-  { idempotencyKey, paymentIntentId }: { idempotencyKey: string; paymentIntentId: string },
+  { paymentIntentId }: { readonly paymentIntentId: string },
 ): Promise<RefundOutcome> {
   try {
     const refund = await stripe.refunds.create({ payment_intent: paymentIntentId }, { idempotencyKey });
@@ -87,7 +117,7 @@ function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
       const code = refusal?.decline_code ?? refusal?.code ?? intent.status;
       const about = { code, says: vendorWords(refusal?.message), paymentIntentId };
       if (code === 'authentication_required') return { kind: 'needs_authentication', ...about };
-      return { kind: 'declined', ...about, mayPass: mayPassLater(code, refusal?.advice_code) };
+      return { kind: 'declined', ...about, retryAfterSeconds: pauseAfter(code, refusal) };
     }
   }
 }
@@ -100,8 +130,16 @@ function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
     return { kind: 'needs_authentication', ...about, ...intent };
   }
   if (error instanceof Stripe.errors.StripeCardError) {
-    return { kind: 'declined', ...about, ...intent, mayPass: mayPassLater(code, error.advice_code) };
+    return { kind: 'declined', ...about, ...intent, retryAfterSeconds: pauseAfter(code, error) };
   }
   const aboutCard = error.param === 'customer' || error.param === 'payment_method' || code === 'resource_missing';
-  return aboutCard ? { kind: 'no_card', ...about } : { kind: 'declined', ...about, ...intent, mayPass: false };
+  if (aboutCard) return { kind: 'no_card', ...about };
+  return { kind: 'declined', ...about, ...intent, retryAfterSeconds: null };
+}
+
+function pauseAfter(
+  code: string,
+  said: { readonly advice_code?: string; readonly network_advice_code?: string } | null,
+): number | null {
+  return retryAfterSeconds({ code, advice: said?.advice_code, networkAdvice: said?.network_advice_code });
 }

@@ -178,6 +178,29 @@ const SCENARIOS: Record<string, Scenario> = {
     row: { payment_status: 'paid' },
     payout: { status: 'held', reasons: ['disputed'] },
   },
+  'a pending refund that succeeds': {
+    act({ refund, settleRefund }, { payment }) {
+      settleRefund(refund(payment).id);
+    },
+    card: 'pm_card_pendingRefund',
+    row: { payment_status: 'refunded', refund_id: expect.stringMatching(/^re_/) },
+  },
+  'an inquiry that was closed': {
+    act({ inquire, closeDispute }, { payment }) {
+      closeDispute(inquire(payment).id, 'warning_closed');
+    },
+    before: deliveredPaid,
+    row: { payment_status: 'paid' },
+    payout: { status: 'owed', reasons: [] },
+  },
+  'an inquiry that became a dispute': {
+    act({ inquire, escalate }, { payment }) {
+      escalate(inquire(payment).id);
+    },
+    before: deliveredPaid,
+    row: { payment_status: 'paid' },
+    payout: { status: 'held', reasons: ['disputed'] },
+  },
   'a payment that ended late, paid': {
     act: ({ settle }, { payment }) => void settle(payment, 'paid'),
     card: 'pm_card_processing',

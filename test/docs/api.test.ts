@@ -17,10 +17,11 @@ import { ERROR_TEXTS } from '../../src/http/openapi/errors.ts';
 import { ORDER_EVENTS } from '../../src/http/openapi/order-events.ts';
 import { CREATED_ORDER, LISTED_ORDER, ORDER, SMS_STATUSES } from '../../src/http/openapi/order-schemas.ts';
 import { WEBHOOKS } from '../../src/http/openapi/webhooks.ts';
+import { DECLINE_PAUSE_SECONDS } from '../../src/limits.ts';
 import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
 import { cardAnswer } from '../../src/sandbox/stripe-objects.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { mayPassLater } from '../../src/vendors/stripe-declines.ts';
+import { retryAfterSeconds } from '../../src/vendors/stripe-declines.ts';
 import { ApiCheck, apiDocuments } from '../harness/api-document.ts';
 import { all, recipients, sources, storeEvents, union } from './code-facts.ts';
 import { blocks, codes, page, rows, section } from './markdown.ts';
@@ -182,7 +183,11 @@ test('the magic phones and cards do what the page says', () => {
     const failure = last?.kind === 'declined' ? last.declineCode : last ? undefined : 'resource_missing';
     const becomes = last?.kind === 'declined' ? 'failed' : (last?.kind ?? 'failed');
     expect([codes(status)[0], codes(code)[0]], method).toEqual([becomes, failure]);
-    expect(/three attempts/.test(status), method).toBe(failure !== undefined && mayPassLater(failure, undefined));
+    const { networkAdvice } = last?.kind === 'declined' ? last : {};
+    const pause = failure === undefined ? null : retryAfterSeconds({ code: failure, networkAdvice });
+    expect(/three attempts/.test(status), method).toBe(pause === 0);
+    expect(/12 hours later/.test(status), method).toBe(pause === DECLINE_PAUSE_SECONDS);
+    expect(/an hour later/.test(status), method).toBe(pause === 3_600);
     expect(/second attempt/.test(status), method).toBe(first?.kind === 'declined' && last?.kind === 'paid');
   }
 });

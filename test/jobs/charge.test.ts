@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createChargeJob } from '../../src/jobs/charge.ts';
-import { STRIPE_KEY_SECONDS } from '../../src/limits.ts';
+import {
+  DECLINE_PAUSE_SECONDS,
+  MAX_CARD_DECLINES,
+  STRIPE_KEY_SECONDS,
+  STRIPE_QUIET_SECONDS,
+  VENDOR_PAUSE_MS,
+} from '../../src/limits.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
@@ -27,7 +33,7 @@ async function world(
 ) {
   const { sql } = database;
   const { paymentMethod = 'pm_card_visa', faults = {} } = options;
-  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
+  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl'), searchLagMs: 0 });
   onTestFinished(() => standIn.close());
   standIn.orderFaults(faults);
   const stripe = createStripeCharger({ secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: STEP_MS });
@@ -63,7 +69,7 @@ async function world(
     events,
     clock: { now: () => Date.now() + stoodStillMs },
   });
-  const run = () => job({ orderId, outboxId: jobs.charge?.id ?? 0 });
+  const run = (outboxId = jobs.charge?.id ?? 0) => job({ orderId, outboxId });
   /** The charges at Stripe for the order; a replayed key makes no other one. */
   const paidInLedger = () =>
     (standIn.entries() as LedgerEntry[]).filter(
@@ -71,7 +77,7 @@ async function world(
     );
   const outbox = async () =>
     (await sql`select done_at, failure_code from outbox where id = ${jobs.charge?.id ?? 0}`)[0];
-  return { run, recorded, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
+  return { store, run, recorded, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
 }
 
 test('a good card is charged the stored fee and the order says paid', async () => {
@@ -141,17 +147,67 @@ test('a 429 pauses the queue and costs no attempt', async () => {
   expect(attempts.map(({ attempt }) => attempt)).toEqual([1]);
 });
 
-test('a decline that may pass is tried again with a new key, three times at most', async () => {
-  const { run, row, orderId } = await world({ paymentMethod: 'pm_card_insufficient_funds' });
+test('a decline without a bank’s answer is tried again with a new key, three times at most', async () => {
+  const { run, row, orderId } = await world({ paymentMethod: 'pm_card_processing_error' });
   const results = [await run(), await run(), await run(), await run()];
   expect(results.map((result) => result.kind)).toEqual(['retry', 'retry', 'done', 'done']);
-  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'insufficient_funds' });
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'processing_error' });
   const attempts = await database.sql`select attempt, status from payments where order_id = ${orderId} order by 1`;
   expect(attempts.map((each) => ({ ...each }))).toEqual([
     { attempt: 1, status: 'declined' },
     { attempt: 2, status: 'declined' },
     { attempt: 3, status: 'declined' },
   ]);
+});
+
+/** The jobs of an order whose declined charge is tried again by now, as a sweep finds them. */
+async function dueJobs(orderId: string): Promise<number[]> {
+  const again = await storeOf(database.sql).retryDueCharges(10);
+  return again.flatMap(({ id, outbox }) => (id === orderId ? outbox.map((row) => row.id) : []));
+}
+
+test('a decline for want of funds fails the payment, and is tried again hours later, three times in all', async () => {
+  const { run, row, orderId, standIn } = await world({ paymentMethod: 'pm_card_insufficient_funds' });
+  const { sql } = database;
+  const failed = { payment_status: 'failed', payment_failure_code: 'insufficient_funds' };
+  let outboxId: number | undefined;
+  for (const tries of [1, 2, 3]) {
+    expect(await run(outboxId)).toEqual({ kind: 'done' });
+    expect(await run(outboxId)).toEqual({ kind: 'done' });
+    expect([standIn.entries().length, await row()]).toEqual([tries, expect.objectContaining(failed)]);
+    expect(await dueJobs(orderId)).toEqual([]);
+    const later =
+      await sql`select extract(epoch from due_at - now()) as seconds from charge_retries where order_id = ${orderId}`;
+    const pauses = tries < 3 ? [expect.closeTo(DECLINE_PAUSE_SECONDS, -2)] : [];
+    expect(later.map(({ seconds }) => Number(seconds))).toEqual(pauses);
+    await sql`update charge_retries set due_at = now() where order_id = ${orderId}`;
+    [outboxId] = await dueJobs(orderId);
+  }
+  expect(outboxId).toBeUndefined();
+});
+
+test('a charge that is due again goes to the card that the store has by then', async () => {
+  const { run, row, orderId, store } = await world({ paymentMethod: 'pm_card_insufficient_funds_mac_24' });
+  await run();
+  await storeOf(database.sql).setCard(store.retailerId, 'cus_2', 'pm_card_visa');
+  await database.sql`update charge_retries set due_at = due_at - interval '1 hour' where order_id = ${orderId}`;
+  const [outboxId] = await dueJobs(orderId);
+  await run(outboxId);
+  expect(await row()).toMatchObject({ payment_status: 'paid', payment_failure_code: null });
+});
+
+test('a card that was declined eight times in a day is not tried again that day, and another one is', async () => {
+  const { run, row, orderId, standIn, store } = await world({ paymentMethod: 'pm_sandbox_lost_often' });
+  const again = async () => (await storeOf(database.sql).retryCharges({ orderId }, 1, 99))[0]?.outbox[0]?.id;
+  await run();
+  for (let tries = 1; tries < MAX_CARD_DECLINES; tries++) await run(await again());
+  expect([standIn.entries().length, (await row()).payment_failure_code]).toEqual([MAX_CARD_DECLINES, 'lost_card']);
+  await run(await again());
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'card_declined_too_often' });
+  expect(standIn.entries()).toHaveLength(MAX_CARD_DECLINES);
+  await storeOf(database.sql).setCard(store.retailerId, 'cus_1', 'pm_card_visa');
+  await run(await again());
+  expect((await row()).payment_status).toBe('paid');
 });
 
 test('an attempt older than Stripe keeps its key is looked up, not sent again', async () => {
@@ -162,6 +218,56 @@ test('an attempt older than Stripe keeps its key is looked up, not sent again', 
   expect(await run()).toEqual({ kind: 'done' });
   expect(paidInLedger().length).toBe(sent);
   expect((await row()).payment_status).toBe('paid');
+});
+
+/** A failure that Stripe repeats under the key of its request. */
+const repeated = (effect: 'before' | 'after') => ({ kind: 'status', status: 500, effect, sticky: true }) as const;
+const age = (orderId: string, seconds: number) => database.sql`
+  update payments set first_sent_at = now() - make_interval(secs => ${seconds})
+  where order_id = ${orderId} and status = 'sending'`;
+
+test('a charge that was made while Stripe repeats a failure under its key is found within two tries', async () => {
+  const { run, row, paidInLedger } = await world({ faults: { next: [repeated('after')] } });
+  expect(await run()).toEqual({ kind: 'retry', reason: 'server_error' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).payment_status, paidInLedger().length]).toEqual(['paid', 1]);
+});
+
+test('a charge that was not made while Stripe repeats a failure is made under the next key ten minutes later', async () => {
+  const { run, row, orderId, paidInLedger } = await world({ faults: { next: [repeated('before')] } });
+  const replayed = { kind: 'retry', reason: 'replayed_error' };
+  expect([await run(), await run(), await run()]).toEqual([
+    { kind: 'retry', reason: 'server_error' },
+    replayed,
+    replayed,
+  ]);
+  await age(orderId, STRIPE_QUIET_SECONDS);
+  expect(await run()).toEqual({ kind: 'retry', reason: 'never_arrived' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).payment_status, paidInLedger()]).toEqual([
+    'paid',
+    [expect.objectContaining({ key: `${orderId}:2` })],
+  ]);
+});
+
+test('a second attempt whose failure is repeated is not taken for declined by the first one’s decline', async () => {
+  const { run, row, orderId, standIn, paidInLedger } = await world({ paymentMethod: 'pm_card_processing_error_once' });
+  await run();
+  standIn.orderFaults({ next: [repeated('before')] });
+  await run();
+  expect(await run()).toEqual({ kind: 'retry', reason: 'replayed_error' });
+  await age(orderId, STRIPE_QUIET_SECONDS);
+  await run();
+  await run();
+  expect([(await row()).payment_status, paidInLedger().length]).toEqual(['paid', 1]);
+});
+
+test('a look-up that Stripe refuses for its rate waits alone, and does not pause the charges', async () => {
+  const { run, orderId, standIn } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
+  await run();
+  await age(orderId, STRIPE_KEY_SECONDS);
+  standIn.orderFaults({ next: [{ kind: 'rate_limit' }] });
+  expect(await run()).toEqual({ kind: 'wait', forMs: VENDOR_PAUSE_MS });
 });
 
 test('shortly before its look-up an attempt is not sent any more, as the look-up could miss it', async () => {

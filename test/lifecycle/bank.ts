@@ -60,6 +60,8 @@ export class Bank {
       return { kind: 'refunded', refundId: id };
     });
 
+  findRecentCharge = ({ orderId }: { orderId: string }): Promise<ChargeLookup> => this.findCharge(orderId);
+
   findCharge = async (orderId: string): Promise<ChargeLookup> => {
     await this.#pause('search');
     const found = this.charges.filter((charge) => charge.orderId === orderId).reverse();
@@ -89,9 +91,9 @@ export class Bank {
 function outcomeOf(answer: Answer, paymentIntentId: string): ChargeOutcome {
   switch (answer) {
     case 'soft':
-      return { kind: 'declined', code: 'insufficient_funds', paymentIntentId, mayPass: true };
+      return { kind: 'declined', code: 'processing_error', paymentIntentId, retryAfterSeconds: 0 };
     case 'hard':
-      return { kind: 'declined', code: 'lost_card', paymentIntentId, mayPass: false };
+      return { kind: 'declined', code: 'lost_card', paymentIntentId, retryAfterSeconds: null };
     case 'needs_auth':
       return { kind: 'needs_authentication', code: 'authentication_required', paymentIntentId };
     default:

@@ -6,10 +6,10 @@ import { storeOf } from '../harness/store.ts';
 
 export const STORE_POINT: Point = { lat: 40.73, lng: -73.99 };
 
-/** Adds a store with a card; returns its id. */
+/** Adds a store with a card of its own, whose tries count; returns its id. */
 export async function addRetailer(sql: Sql): Promise<string> {
   const id = newId();
-  const card = { stripeCustomerId: 'cus_test', stripePaymentMethodId: 'pm_card_visa' };
+  const card = { stripeCustomerId: 'cus_test', stripePaymentMethodId: `pm_card_visa_${id}` };
   await storeOf(sql).createRetailer(
     { id, name: 'Corner Market', address: 'One Test Square', point: STORE_POINT, ...card },
     { id: newId(), keyHash: newTrackingToken() },

@@ -6,6 +6,7 @@ const none = async () => 0;
 export function sweeperStore(differently: Partial<SweeperStore>): SweeperStore {
   return {
     takeExpired: async () => [],
+    retryDueCharges: async () => [],
     endLeases: none,
     releaseParked: async () => [],
     endParked: none,

@@ -77,6 +77,23 @@ test('a stand-in that is closed sends nothing more', async () => {
   expect(tries.length).toBeLessThan(2 * STAND_IN_EVENT_TRIES);
 });
 
+test('an inquiry becomes a dispute, is lost and appealed, and each step is told of with its status', async () => {
+  const { standIn, tries, pay, untilQuiet } = await world([200]);
+  const { inquire, escalate, closeDispute, appeal } = standIn.dashboard;
+  const { id } = inquire(await pay('pm_card_visa'));
+  const steps = [() => escalate(id), () => closeDispute(id, 'lost'), () => appeal(id), () => closeDispute(id, 'won')];
+  expect(steps.map((step) => step().status)).toEqual(['needs_response', 'lost', 'appeal_under_review', 'won']);
+  await untilQuiet();
+  expect(tries.map(({ type }) => type).toSorted()).toEqual([
+    'charge.dispute.closed',
+    'charge.dispute.closed',
+    'charge.dispute.created',
+    'charge.dispute.updated',
+    'charge.dispute.updated',
+  ]);
+  expect(() => closeDispute(id, 'warning_closed')).toThrow(RangeError);
+});
+
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 test('the dashboard refuses what Stripe would, by its address too', async () => {

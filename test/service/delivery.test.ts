@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DECLINE_PAUSE_SECONDS } from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { makePng } from '../harness/bombs.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
@@ -531,7 +532,7 @@ describe('a card that does not pay', () => {
   });
 
   it('once and then pays is charged once, for the fee of then', async () => {
-    const card = { customer: 'cus_sandbox', paymentMethod: 'pm_sandbox_insufficient_funds_once' };
+    const card = { customer: 'cus_sandbox', paymentMethod: 'pm_sandbox_processing_error_once' };
     const { store, id } = await assigned({ card });
     await database.sql`update tiers set fee_cents = 999 where id = 'standard'`;
     const shown = await untilOrder(service, store, id, { payment_status: 'paid', payment_failure_code: null });
@@ -542,6 +543,17 @@ describe('a card that does not pay', () => {
       [799, 'declined'],
       [799, 'paid'],
     ]);
+  });
+
+  it('for want of funds is tried again by itself when its time has come', async () => {
+    const card = { customer: 'cus_sandbox', paymentMethod: 'pm_sandbox_insufficient_funds_once' };
+    const { store, id } = await assigned({ card });
+    const failed = await untilOrder(service, store, id, { payment_status: 'failed' });
+    const data = { code: 'insufficient_funds', retry_after_seconds: DECLINE_PAUSE_SECONDS };
+    expect(failed.events).toContainEqual(expect.objectContaining({ type: 'payment_failed', data }));
+    await database.sql`update charge_retries set due_at = now() where order_id = ${id}`;
+    const paid = await untilOrder(service, store, id, { payment_status: 'paid', payment_failure_code: null });
+    expect(paid.events).toContainEqual(expect.objectContaining({ type: 'payment_retried', data: { by: 'service' } }));
   });
 });
 

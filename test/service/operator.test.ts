@@ -484,13 +484,13 @@ describe('a failed job', () => {
     const customer = { name: 'Lee', email: 'lee@example.com', phone: '+15005550001', sms_opt_in: true };
     const { id } = (await place(service, store, { customer })).body.order;
     const failed = async () => (await jobsOf(id)).map(({ job_id, vendor_says }) => [job_id, vendor_says]);
-    await expect.poll(failed, SOON).toHaveLength(1);
+    await expect.poll(failed).toHaveLength(1);
     const [[first, words] = []] = await failed();
     expect(words).toBe("The 'To' number the phone is not a valid phone number.");
     // As if it had been refused a while ago: a text of just now is looked up first.
     await database.sql`update messages set counted_at = counted_at - interval '1 hour' where order_id = ${id}`;
     await sameday('job', 'retry', String(first));
-    await expect.poll(failed, SOON).toMatchObject([[expect.any(Number), words]]);
+    await expect.poll(failed).toMatchObject([[expect.any(Number), words]]);
     const [[second] = []] = await failed();
     expect(second).not.toBe(first);
     const asked = await said(['job', 'drop', String(second)]);

@@ -65,6 +65,7 @@ async function wholeOrder(): Promise<string> {
   await sql`insert into payouts (order_id, driver_id, amount_cents, status) values (${orderId}, ${driverId}, 1, 'owed')`;
   await sql`
     insert into refunds (order_id, amount_cents, reason, status) values (${orderId}, 1, 'cancelled', 'sending')`;
+  await sql`insert into charge_retries (order_id, due_at) values (${orderId}, now())`;
   await sql`
     insert into plans (order_id, driver_id, pickup_at, door_at, said_at, epoch)
     values (${orderId}, ${driverId}, now(), now(), now(), 1)`;

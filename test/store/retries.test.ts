@@ -79,6 +79,29 @@ test('each try has three attempts of its own, and the third one is the last', as
   expect(await openAttempt(database.sql, orderId)).toMatchObject({ attempt: 5, isLast: false });
 });
 
+test('of failed charges that are tried again at once a card gets no more than it may be declined for', async () => {
+  const { sql } = database;
+  await me().setCard(store.retailerId, 'cus_1', 'pm_of_many');
+  const orders = await failCharges(sql, store, 10);
+  await sql`update payments set first_sent_at = now() - interval '25 hours' where order_id = any(${orders}::uuid[])`;
+  await me().retryCharges({ retailerId: store.retailerId, after: FIRST_ID, limit: 10 }, 3, EVER);
+  const cards = async () => {
+    const opened = [...(await me().openPaymentAttempts(orders, 3)).values()];
+    return [8, 2, 0].map((_, i) => opened.filter(({ card }) => card === ['usable', 'busy', 'spent'][i]).length);
+  };
+  expect([await cards(), await cards()]).toEqual([
+    [8, 2, 0],
+    [8, 2, 0],
+  ]);
+  const rows =
+    await sql`select order_id, attempt from payments where order_id = any(${orders}::uuid[]) and status = 'sending'`;
+  for (const row of rows) {
+    const declined = { status: 'declined', failureCode: 'lost_card', final: true } as const;
+    await recordAttempt(sql, { orderId: row.order_id, attempt: row.attempt }, declined, 0);
+  }
+  expect(await cards()).toEqual([0, 0, 2]);
+});
+
 test('of retries at the same moment one is made, and none beside a charge that is being sent', async () => {
   const orderId = await failed();
   const made = await Promise.all([retry(orderId), retry(orderId), retry(orderId)]);

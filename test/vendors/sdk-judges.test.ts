@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Stripe from 'stripe';
 import twilio from 'twilio';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import * as objects from '../../src/sandbox/stripe-objects.ts';
 import type { ChargeRequest } from '../../src/vendors/charger.ts';
 import { createHttpExchange } from '../../src/vendors/http-exchange.ts';
 import { createStripeCharger, outcomeOfError } from '../../src/vendors/stripe.ts';
@@ -89,6 +90,17 @@ test.each<[string, Partial<ChargeRequest>]>([
   expect(received[0]).toEqual(received[1]);
 });
 
+test('what the stand-in of Stripe replies is whole by the types of its SDK, which the compiler checks', () => {
+  expectTypeOf(objects.paymentIntentBody).returns.toEqualTypeOf<Stripe.PaymentIntent>();
+  expectTypeOf(objects.chargeBody).returns.toEqualTypeOf<Stripe.Charge>();
+  expectTypeOf(objects.refundBody).returns.toEqualTypeOf<Stripe.Refund>();
+  expectTypeOf(objects.disputeBody).returns.toEqualTypeOf<Stripe.Dispute>();
+  expectTypeOf(objects.customerBody).returns.toEqualTypeOf<Stripe.Customer>();
+  expectTypeOf(objects.sessionBody).returns.toEqualTypeOf<Stripe.Checkout.Session>();
+  expectTypeOf(objects.setupIntentBody).returns.toEqualTypeOf<Stripe.SetupIntent>();
+  expectTypeOf(objects.paymentMethodBody).returns.toEqualTypeOf<Stripe.PaymentMethod>();
+});
+
 const CARD_ERROR = {
   type: 'card_error',
   message: 'declined',
@@ -108,6 +120,7 @@ const STRIPE_REFUSALS: [number, unknown][] = [
   [402, { error: CARD_ERROR }],
   [402, { error: { ...CARD_ERROR, code: 'authentication_required', decline_code: undefined } }],
   [402, { error: { ...CARD_ERROR, advice_code: 'do_not_try_again' } }],
+  [402, { error: { ...CARD_ERROR, network_advice_code: '27' } }],
   [402, { error: { type: 'invalid_request_error', message: 'the parameters were valid, and it failed' } }],
   [403, { error: { type: 'invalid_request_error', message: 'x' } }],
   [404, { error: { type: 'invalid_request_error', code: 'resource_missing', param: 'payment_method' } }],

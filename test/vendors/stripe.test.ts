@@ -1,7 +1,9 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { DECLINE_PAUSE_SECONDS, STAND_IN_SEARCH_LAG_MS } from '../../src/limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
+import { STRIPE_RATES } from '../../src/sandbox/stripe-limits.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import type { ChargeRequest } from '../../src/vendors/charger.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
@@ -10,8 +12,10 @@ import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const ORDER = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-async function world(options: { faults?: FaultOrder; secretKey?: string } = {}) {
-  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
+type StandInOptions = Omit<Parameters<typeof startStripeStandIn>[0], 'ledgerFile'>;
+
+async function world(options: { faults?: FaultOrder; secretKey?: string } & StandInOptions = {}) {
+  const standIn = await startStripeStandIn({ ...options, ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
   onTestFinished(() => standIn.close());
   standIn.orderFaults(options.faults ?? {});
   const charger = chargerOf(standIn.url, options);
@@ -55,19 +59,25 @@ test('a good card pays, off session, for the order', async () => {
 });
 
 test.each([
-  ['pm_card_chargeDeclined', 'generic_decline', false],
-  ['pm_sandbox_insufficient_funds', 'insufficient_funds', true],
-  ['pm_card_chargeDeclinedProcessingError', 'processing_error', true],
-  ['pm_card_chargeDeclinedExpiredCard', 'expired_card', false],
-  ['pm_card_chargeDeclinedLostCard', 'lost_card', false],
-])('%s is declined as %s, and a new attempt may pass: %s', async (paymentMethodId, code, mayPass) => {
+  ['pm_card_chargeDeclined', 'generic_decline', null],
+  ['pm_sandbox_insufficient_funds', 'insufficient_funds', DECLINE_PAUSE_SECONDS],
+  ['pm_card_chargeDeclinedVelocityLimitExceeded', 'card_velocity_exceeded', DECLINE_PAUSE_SECONDS],
+  ['pm_sandbox_withdrawal_count', 'withdrawal_count_limit_exceeded', DECLINE_PAUSE_SECONDS],
+  ['pm_sandbox_insufficient_funds_mac_24', 'insufficient_funds', 3_600],
+  ['pm_sandbox_insufficient_funds_mac_30', 'insufficient_funds', 10 * 86_400],
+  ['pm_sandbox_insufficient_funds_mac_03', 'insufficient_funds', null],
+  ['pm_sandbox_declined_mac_02', 'generic_decline', DECLINE_PAUSE_SECONDS],
+  ['pm_card_chargeDeclinedProcessingError', 'processing_error', 0],
+  ['pm_card_chargeDeclinedExpiredCard', 'expired_card', null],
+  ['pm_card_chargeDeclinedLostCard', 'lost_card', null],
+])('%s is declined as %s, and may pass after so many seconds: %s', async (paymentMethodId, code, seconds) => {
   const { charger } = await world();
   expect(await charger.charge(request({ paymentMethodId }))).toEqual({
     kind: 'declined',
     code,
     says: expect.stringMatching(/^(?:Your|An) .+\.$/),
     paymentIntentId: expect.stringMatching(/^pi_/),
-    mayPass,
+    retryAfterSeconds: seconds,
   });
 });
 
@@ -83,6 +93,26 @@ test.each(['pm_card_authenticationRequired', 'pm_sandbox_needs_auth'])(
     });
   },
 );
+
+test('a payment that asks for a step of its holder is none that pays', async () => {
+  const { charger } = await world();
+  expect(await charger.charge(request({ paymentMethodId: 'pm_sandbox_requires_action' }))).toEqual({
+    kind: 'needs_authentication',
+    code: 'authentication_required',
+    paymentIntentId: expect.stringMatching(/^pi_/),
+  });
+});
+
+test.each([
+  ['pm_card_pendingRefund', { kind: 'refunded', refundId: expect.stringMatching(/^re_/) }],
+  ['pm_card_refundFail', { kind: 'refused', code: 'expired_or_canceled_card' }],
+])('a refund on %s', async (paymentMethodId, outcome) => {
+  const { charger } = await world();
+  const paid = await charger.charge(request({ paymentMethodId }));
+  if (paid.kind !== 'paid') throw new Error('not paid');
+  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+  expect(await charger.refund(refund)).toEqual(outcome);
+});
 
 test.each([
   ['an unknown card', { paymentMethodId: 'pm_gone' }],
@@ -103,7 +133,7 @@ test('an amount that Stripe never accepts is a final decline', async () => {
     kind: 'declined',
     code: 'amount_too_small',
     says: expect.stringMatching(/\w \w/),
-    mayPass: false,
+    retryAfterSeconds: null,
   });
 });
 
@@ -118,7 +148,7 @@ test('a decline repeats under its key, and a new key is a new attempt', async ()
   const { charger, standIn } = await world();
   const paymentMethodId = 'pm_sandbox_declined_once';
   const first = await charger.charge(request({ paymentMethodId }));
-  expect(first).toMatchObject({ kind: 'declined', mayPass: false });
+  expect(first).toMatchObject({ kind: 'declined', retryAfterSeconds: null });
   expect(await charger.charge(request({ paymentMethodId }))).toEqual(first);
   const second = await charger.charge(request({ paymentMethodId, idempotencyKey: `${ORDER}:2` }));
   expect(second).toMatchObject({ kind: 'paid' });
@@ -212,9 +242,53 @@ test('a 500 that Stripe repeats under its key stays one', async () => {
     faults: { next: [{ kind: 'status', status: 500, effect: 'before', sticky: true }] },
   });
   expect(await charger.charge(request())).toMatchObject({ reason: 'server_error' });
-  expect(await charger.charge(request())).toMatchObject({ reason: 'server_error' });
+  expect(await charger.charge(request())).toMatchObject({ reason: 'replayed_error', ambiguous: true });
   expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
+  expect(await charger.findRecentCharge(RECENT)).toEqual({ kind: 'not_found' });
   expect(standIn.entries()).toHaveLength(1);
+});
+
+const RECENT = { orderId: ORDER, customerId: 'cus_1', ageSeconds: 60 };
+
+test('a charge is found among many of its customer at once, and not among those before it was sent', async () => {
+  const nowMs = { by: 0 };
+  const { charger } = await world({ now: () => Date.now() + nowMs.by });
+  const paid = await charger.charge(request());
+  const others = Array.from({ length: 101 }, (_, i) =>
+    charger.charge(request({ orderId: `other-${i}`, idempotencyKey: `other-${i}:1` })),
+  );
+  await Promise.all(others);
+  await charger.charge(request({ customerId: 'cus_2', orderId: 'another', idempotencyKey: 'another:1' }));
+  expect(await charger.findRecentCharge(RECENT)).toEqual(paid);
+  expect(await charger.findRecentCharge({ ...RECENT, customerId: 'cus_2' })).toEqual({ kind: 'not_found' });
+  nowMs.by = -3_600_000;
+  const long = { orderId: 'long ago', idempotencyKey: 'long:1' };
+  await charger.charge(request(long));
+  expect(await charger.findRecentCharge({ ...RECENT, ...long })).toEqual({ kind: 'not_found' });
+});
+
+test('of one endpoint Stripe takes 25 requests a second, while others go on', async () => {
+  let nowMs = 0;
+  const { charger } = await world({ rates: STRIPE_RATES.live, now: () => nowMs });
+  const keys = Array.from({ length: 26 }, (_, i) => `order-${i}`);
+  const outcomes = await Promise.all(keys.map((key) => charger.charge(request({ orderId: key, idempotencyKey: key }))));
+  const paid = outcomes.filter((outcome) => outcome.kind === 'paid');
+  expect(outcomes.filter(({ kind }) => kind !== 'paid')).toMatchObject([{ reason: 'rate_limited', rateLimited: true }]);
+  const refund = { idempotencyKey: 'refund', paymentIntentId: paid[0]?.paymentIntentId ?? '' };
+  expect(await charger.refund(refund)).toMatchObject({ kind: 'refunded' });
+  expect(await charger.charge(request())).toMatchObject({ reason: 'rate_limited' });
+  nowMs = 1_000;
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+});
+
+test('in test mode Stripe takes 25 requests a second of all endpoints', async () => {
+  const { charger } = await world({ rates: STRIPE_RATES.test, now: () => 0 });
+  const looked = await Promise.all(Array.from({ length: 20 }, () => charger.findCharge(ORDER)));
+  expect(looked.every(({ kind }) => kind === 'not_found')).toBe(true);
+  expect(await charger.findCharge(ORDER)).toMatchObject({ reason: 'rate_limited' });
+  const keys = Array.from({ length: 6 }, (_, i) => `order-${i}`);
+  const outcomes = await Promise.all(keys.map((key) => charger.charge(request({ orderId: key, idempotencyKey: key }))));
+  expect(outcomes.filter(({ kind }) => kind === 'paid')).toHaveLength(5);
 });
 
 test('a 429 is distinct, and nothing happened', async () => {
@@ -266,13 +340,18 @@ test('a payment that a bank is still working on is not taken for paid', async ()
 });
 
 test('an order’s charge is found by the order, the paid one before the declined', async () => {
-  const { charger } = await world();
+  let nowMs = Date.now();
+  const { charger } = await world({ now: () => nowMs });
   expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
   const paymentMethodId = 'pm_sandbox_insufficient_funds_once';
   const declined = await charger.charge(request({ paymentMethodId }));
+  expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
+  nowMs += STAND_IN_SEARCH_LAG_MS;
   expect(await charger.findCharge(ORDER)).toEqual(declined);
   const paid = await charger.charge(request({ paymentMethodId, idempotencyKey: `${ORDER}:2` }));
   expect(paid).toMatchObject({ kind: 'paid' });
+  expect(await charger.findCharge(ORDER)).toEqual(declined);
+  nowMs += STAND_IN_SEARCH_LAG_MS;
   expect(await charger.findCharge(ORDER)).toEqual(paid);
   expect(await charger.findCharge('another')).toEqual({ kind: 'not_found' });
 });
@@ -288,6 +367,20 @@ test('a payment is refunded in full once, whatever the key', async () => {
   expect(await charger.refund({ ...refund, idempotencyKey: 'other' })).toEqual({ kind: 'refunded', refundId: null });
   expect(standIn.entries().filter((entry) => (entry as { type: string }).type === 'refund')).toHaveLength(1);
 });
+
+test.each([['before'], ['after']] as const)(
+  'a refund whose failure %s its effect is repeated is made once, under another key',
+  async (effect) => {
+    const { charger, standIn } = await world();
+    const paid = await charger.charge(request());
+    if (paid.kind !== 'paid') throw new Error('not paid');
+    standIn.orderFaults({ next: [{ kind: 'status', status: 500, effect, sticky: true }] });
+    const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+    expect(await charger.refund(refund)).toMatchObject({ reason: 'server_error' });
+    expect(await charger.refund(refund)).toMatchObject({ kind: 'refunded' });
+    expect(standIn.entries().filter((entry) => (entry as { type: string }).type === 'refund')).toHaveLength(1);
+  },
+);
 
 test('a refund of an unknown payment is refused, one without an answer is tried later', async () => {
   const { charger, standIn } = await world();

@@ -157,6 +157,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   lat: { says: 'Degrees, -90 to 90.', example: 37.76415 },
   lng: { says: 'Degrees, -180 to 180.', example: -122.41957 },
   proof_distance_meters: { says: 'How far from the door the driver was at the handover.', example: null },
+  retry_after_seconds: { says: 'After so many seconds the charge is tried again by itself.', example: 43_200 },
   'data.proof_distance_meters': { says: 'How far from the door the driver was.', example: 12 },
   dispatch: { says: 'Each assignment.' },
   distance_meters: { says: "The driver's distance from the pickup.", example: 1240 },

@@ -68,8 +68,9 @@ export const WEBHOOKS: Readonly<Record<string, Webhook>> = {
     example: { sequence: 6, status: 'returned' },
   },
   'order.payment_failed': {
-    summary: 'The charge was refused for good',
+    summary: 'The charge was refused',
     details: { code: orNull(STRING) },
+    atTimes: { retry_after_seconds: INTEGER },
     example: { payment_status: 'failed' },
   },
   'order.refunded': {

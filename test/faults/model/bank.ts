@@ -14,8 +14,8 @@ export function openBank() {
 
   function outcomeOf(answer: BankAnswer, key: string): ChargeOutcome {
     const paymentIntentId = `pi:${key}`;
-    if (answer === 'soft') return { kind: 'declined', code: 'insufficient_funds', paymentIntentId, mayPass: true };
-    if (answer === 'hard') return { kind: 'declined', code: 'lost_card', paymentIntentId, mayPass: false };
+    if (answer === 'soft') return { kind: 'declined', code: 'processing_error', paymentIntentId, retryAfterSeconds: 0 };
+    if (answer === 'hard') return { kind: 'declined', code: 'lost_card', paymentIntentId, retryAfterSeconds: null };
     return { kind: 'paid', paymentIntentId };
   }
 
@@ -43,6 +43,7 @@ export function openBank() {
         : { kind: 'refunded', refundId: `re:${paymentIntentId}` };
     },
     findCharge: async () => ({ kind: 'not_found' }) as const,
+    findRecentCharge: async () => ({ kind: 'not_found' }) as const,
     close: () => undefined,
     /** Number of charges of an order that it holds. */
     heldOf: (orderId: string): number =>

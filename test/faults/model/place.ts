@@ -83,10 +83,9 @@ export async function makePlace(sql: Sql, isPlanned: boolean): Promise<Place> {
       capacity: isPlanned ? (CAPACITIES[i % CAPACITIES.length] as number) : 1,
     };
   });
-  const card = { stripeCustomerId: 'cus_sandbox_ok', stripePaymentMethodId: 'pm_card_visa' };
   for (const { keyId, retailerId, apiKey, name, address, point: at } of stores) {
     await storeOf(sql).createRetailer(
-      { id: retailerId, name, address, point: at, ...card },
+      { id: retailerId, name, address, point: at, ...cardOf(retailerId) },
       { id: keyId, keyHash: hashSecret(apiKey) },
     );
   }
@@ -102,3 +101,9 @@ export async function makePlace(sql: Sql, isPlanned: boolean): Promise<Place> {
 export function onRing(point: Point, ring: number, driver: number): Point {
   return offset(point, RING_METERS[ring % RING_METERS.length] as number, 40 * (driver + 1));
 }
+
+/** A card of the store's own: how often it is tried is counted. */
+const cardOf = (retailerId: string) => ({
+  stripeCustomerId: 'cus_sandbox_ok',
+  stripePaymentMethodId: `pm_card_visa_${retailerId}`,
+});

@@ -85,7 +85,7 @@ export const stripeFaults = illVendor({
 async function declineSome(sql: World['sql'], stores: World['stores']): Promise<void> {
   for (const [remainder, card] of [
     [0, 'pm_card_chargeDeclined'],
-    [1, 'pm_card_insufficient_funds_once'],
+    [1, 'pm_card_processing_error_once'],
   ] as const) {
     const ids = stores.filter((_, i) => i % 10 === remainder).map(({ id }) => id);
     await sql`

@@ -1271,6 +1271,8 @@ export const MAX_GEOCODER_CACHE_PER_STORE = 2_000;
 export const GEOCODER_FOUND_MS = 24 * 60 * 60_000;
 /** Time for which it is kept that an address was not found. Below GEOCODER_FOUND_MS, as maps grow. */
 export const GEOCODER_NOT_FOUND_MS = 10 * 60_000;
+/** Least time between two calls to the public Nominatim, which its usage policy asks for. */
+export const PUBLIC_GEOCODER_PACE_MS = 1_000;
 /** Error assumed of a geocoder's point that states none: a street, in meters. Above PROOF_DROPOFF_METERS. */
 export const GEOCODER_ACCURACY_METERS = 1_000;
 /** Least error assumed of a ZIP's centroid in meters. A ZIP is 3 km across in a town, tens of them elsewhere. */

@@ -45,7 +45,7 @@ const TRIES: Readonly<Record<string, Try>> = {
   TLS_CERT_FILE: (config) => config.tls && tryTls(config),
   [CREDENTIALS.stripe]: (config) => config.stripe && tryStripe(config),
   [CREDENTIALS.twilio]: (config) => config.twilio && tryTwilio(config),
-  GEOCODER_URL: ({ geocoderUrl }) => geocoderUrl && tryGeocoder(geocoderUrl),
+  GEOCODER_URL: ({ geocoderUrl, supportEmail }) => geocoderUrl && tryGeocoder(geocoderUrl, supportEmail),
   ROUTER_URL: ({ routerUrl }) => routerUrl && tryRouter(routerUrl),
   S3_BUCKET: (config) => config.photoBucket && tryBucket(config),
 };
@@ -142,8 +142,9 @@ async function tryTls(config: Config): Promise<string> {
   return 'fits its key';
 }
 
-async function tryGeocoder(url: string): Promise<string> {
-  const { kind } = await createGeocoder({ url, timeoutMs: CHECK_TIMEOUT_MS }).geocode('San Francisco, CA', 'check');
+async function tryGeocoder(url: string, contact: string): Promise<string> {
+  const geocoder = createGeocoder({ url, contact, timeoutMs: CHECK_TIMEOUT_MS });
+  const { kind } = await geocoder.geocode('San Francisco, CA', 'check');
   if (kind === 'unavailable' || kind === 'busy') throw new Failed('gives no usable answer');
   return 'answers';
 }

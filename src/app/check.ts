@@ -170,7 +170,7 @@ const tryBucket = (config: Config): Promise<string> =>
       const cause = photoFailureCause(error);
       throw cause === null ? error : new Failed(`${cause} (${errorFields(error).code})`);
     });
-    return 'can be read';
+    return 'answers; whether the key may read and write shows with the first photo';
   });
 
 async function withClosers(work: (closers: Closers) => Promise<string>): Promise<string> {

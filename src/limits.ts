@@ -1080,6 +1080,13 @@ export const ON_THE_WAY_USEFUL_SECONDS = 3_600;
 export const MAX_TWILIO_CALL_BYTES = 24 * 1024;
 /** Most parameters of a callback of Twilio. One with ten pictures has under 60. */
 export const MAX_TWILIO_PARAMETERS = 100;
+/** Time after which Twilio is asked again, by a text, whether a phone that it refused still wants none. */
+export const OPT_OUT_ASKED_AGAIN_SECONDS = 24 * 3_600;
+/**
+ * Pause before a text is sent again whose sender carriers refused: an operator registers the number, and each try
+ * costs. As jobs are tried that fail for longer.
+ */
+export const SENDER_REFUSED_PAUSE_SECONDS = 15 * 60;
 /** Messages of a phone that are remembered, so that one which Twilio sends again changes nothing. */
 export const OPT_OUT_MESSAGES_KEPT = 10;
 /** Time from a text to the news that its phone has it, at the stand-in for Twilio. */

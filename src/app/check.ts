@@ -130,8 +130,10 @@ const tryTwilio = (config: Config): Promise<string> =>
   withClosers(async (closers) => {
     const texts = await openTwilio(config, closers);
     const found = await texts.find({ to: config.twilio?.from ?? '', ending: newId(), sinceMs: Date.now() });
-    if (found.kind === 'retry_later') throw new Failed(refusalOf(found));
-    return 'are accepted; whether the number may send shows with the first text';
+    const sender = await texts.findSender();
+    for (const looked of [found, sender]) if (looked.kind === 'retry_later') throw new Failed(refusalOf(looked));
+    if (sender.kind === 'not_found') throw new Failed('TWILIO_FROM is no number of this account that may text');
+    return 'are accepted; whether carriers take the number shows with the first text';
   });
 
 const refusalOf = ({ reason }: RetryLater): string =>

@@ -44,4 +44,5 @@ export const ORDER_EVENTS: Readonly<Record<string, JsonSchema>> = {
   sms_delivered: object(TEXT),
   sms_undelivered: object({ ...TEXT, code: STRING }),
   sms_failed: object({ code: orNull(STRING) }, TEXT),
+  sms_kept: object({ ...TEXT, code: STRING }),
 };

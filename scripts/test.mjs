@@ -56,7 +56,8 @@ if (!quick) tellCoreSeconds();
 if (!quick) tellSkipped(tests);
 for (const { name, output } of failed) if (output) console.log(`${output}\nFAILED: ${name}`);
 // At the very end, where a log that is cut short still has them.
-for (const { name } of tests.filter(({ status }) => status === 'failed')) console.log(`FAILED: ${relative(ROOT, name)}`);
+for (const { name } of tests.filter(({ status }) => status === 'failed'))
+  console.log(`FAILED: ${relative(ROOT, name)}`);
 if (failed.length > 0) console.log(`FAILED: ${failed.map(({ name }) => name).join(', ')}`);
 console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`);
 process.exitCode = failed[0]?.code ?? 0;

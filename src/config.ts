@@ -21,6 +21,7 @@ import {
   MAX_UNPAID_ORDERS_ALLOWED,
   MAX_VENDOR_RATE,
 } from './limits.ts';
+import { isPublicGeocoder } from './vendors/geocoder.ts';
 import { isCountry } from './vendors/sms-countries.ts';
 
 export type Role = 'api' | 'worker';
@@ -139,7 +140,7 @@ export function misspeltSettings(env: Environment = process.env): string[] {
 }
 
 /** Lines about settings that are usable, and seldom meant. */
-export function doubtsAbout({ sandbox, trustProxy, host, supportEmail }: Config): string[] {
+export function doubtsAbout({ sandbox, trustProxy, host, supportEmail, geocoderUrl }: Config): string[] {
   const doubts: string[] = [];
   if (trustProxy && !/^(127\.|::1$|localhost$)/.test(host)) {
     doubts.push(
@@ -149,6 +150,12 @@ export function doubtsAbout({ sandbox, trustProxy, host, supportEmail }: Config)
   }
   if (!sandbox && supportEmail === DEFAULT_SUPPORT_EMAIL) {
     doubts.push(`SUPPORT_EMAIL is not set: replies name ${supportEmail}.`);
+  }
+  if (!sandbox && geocoderUrl !== null && isPublicGeocoder(geocoderUrl)) {
+    doubts.push(
+      'GEOCODER_URL is the public Nominatim, which allows one request a second, of all processes together: many ' +
+        'addresses are taken for the middle of their ZIP code. Run a server of your own.',
+    );
   }
   return doubts;
 }
@@ -185,6 +192,7 @@ export function readCliConfig(env: Environment = process.env): Config {
     DATA_DIR: env.DATA_DIR,
     GEOCODER_URL: env.GEOCODER_URL,
     REDIS_URL: env.REDIS_URL,
+    SUPPORT_EMAIL: env.SUPPORT_EMAIL,
     UNPAID_ORDERS_ALLOWED: env.UNPAID_ORDERS_ALLOWED,
     SANDBOX: '1',
   });

@@ -1101,6 +1101,13 @@ export const ON_THE_WAY_USEFUL_SECONDS = 3_600;
 export const MAX_TWILIO_CALL_BYTES = 24 * 1024;
 /** Most parameters of a callback of Twilio. One with ten pictures has under 60. */
 export const MAX_TWILIO_PARAMETERS = 100;
+/** Time after which Twilio is asked again, by a text, whether a phone that it refused still wants none. */
+export const OPT_OUT_ASKED_AGAIN_SECONDS = 24 * 3_600;
+/**
+ * Pause before a text is sent again whose sender carriers refused: an operator registers the number, and each try
+ * costs. As jobs are tried that fail for longer.
+ */
+export const SENDER_REFUSED_PAUSE_SECONDS = 15 * 60;
 /** Messages of a phone that are remembered, so that one which Twilio sends again changes nothing. */
 export const OPT_OUT_MESSAGES_KEPT = 10;
 /** Time from a text to the news that its phone has it, at the stand-in for Twilio. */
@@ -1301,6 +1308,8 @@ export const MAX_GEOCODER_CACHE_PER_STORE = 2_000;
 export const GEOCODER_FOUND_MS = 24 * 60 * 60_000;
 /** Time for which it is kept that an address was not found. Below GEOCODER_FOUND_MS, as maps grow. */
 export const GEOCODER_NOT_FOUND_MS = 10 * 60_000;
+/** Least time between two calls to the public Nominatim, which its usage policy asks for. */
+export const PUBLIC_GEOCODER_PACE_MS = 1_000;
 /** Error assumed of a geocoder's point that states none: a street, in meters. Above PROOF_DROPOFF_METERS. */
 export const GEOCODER_ACCURACY_METERS = 1_000;
 /** Least error assumed of a ZIP's centroid in meters. A ZIP is 3 km across in a town, tens of them elsewhere. */

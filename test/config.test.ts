@@ -362,10 +362,12 @@ test('a setting that is misspelt is named with the one that is meant', () => {
   for (const name of [...others, ...Object.keys(LIVE)]) expect(nearest(name), name).toBeUndefined();
 });
 
-test('a port that believes everybody’s X-Forwarded-For, and a missing address for support, are told', () => {
+test('a port that believes everybody’s X-Forwarded-For, no address for support, and a borrowed geocoder are told', () => {
   const told = (env: Environment) => doubtsAbout(parseConfig({ ...LIVE, ...env })).map((line) => line.split(/[ =]/)[0]);
   expect(told({ TRUST_PROXY: '1' })).toEqual(['TRUST_PROXY', 'SUPPORT_EMAIL']);
   expect(told({ TRUST_PROXY: '1', HOST: '127.0.0.1', SUPPORT_EMAIL: 'help@x.example' })).toEqual([]);
+  const borrowed = { GEOCODER_URL: 'https://nominatim.openstreetmap.org', SUPPORT_EMAIL: 'help@x.example' };
+  expect(told(borrowed)).toEqual(['GEOCODER_URL']);
   expect(doubtsAbout(parseConfig({}))).toEqual([]);
 });
 

@@ -45,7 +45,7 @@ const TRIES: Readonly<Record<string, Try>> = {
   TLS_CERT_FILE: (config) => config.tls && tryTls(config),
   [CREDENTIALS.stripe]: (config) => config.stripe && tryStripe(config),
   [CREDENTIALS.twilio]: (config) => config.twilio && tryTwilio(config),
-  GEOCODER_URL: ({ geocoderUrl }) => geocoderUrl && tryGeocoder(geocoderUrl),
+  GEOCODER_URL: ({ geocoderUrl, supportEmail }) => geocoderUrl && tryGeocoder(geocoderUrl, supportEmail),
   ROUTER_URL: ({ routerUrl }) => routerUrl && tryRouter(routerUrl),
   S3_BUCKET: (config) => config.photoBucket && tryBucket(config),
 };
@@ -130,8 +130,10 @@ const tryTwilio = (config: Config): Promise<string> =>
   withClosers(async (closers) => {
     const texts = await openTwilio(config, closers);
     const found = await texts.find({ to: config.twilio?.from ?? '', ending: newId(), sinceMs: Date.now() });
-    if (found.kind === 'retry_later') throw new Failed(refusalOf(found));
-    return 'are accepted; whether the number may send shows with the first text';
+    const sender = await texts.findSender();
+    for (const looked of [found, sender]) if (looked.kind === 'retry_later') throw new Failed(refusalOf(looked));
+    if (sender.kind === 'not_found') throw new Failed('TWILIO_FROM is no number of this account that may text');
+    return 'are accepted; whether carriers take the number shows with the first text';
   });
 
 const refusalOf = ({ reason }: RetryLater): string =>
@@ -142,8 +144,9 @@ async function tryTls(config: Config): Promise<string> {
   return 'fits its key';
 }
 
-async function tryGeocoder(url: string): Promise<string> {
-  const { kind } = await createGeocoder({ url, timeoutMs: CHECK_TIMEOUT_MS }).geocode('San Francisco, CA', 'check');
+async function tryGeocoder(url: string, contact: string): Promise<string> {
+  const geocoder = createGeocoder({ url, contact, timeoutMs: CHECK_TIMEOUT_MS });
+  const { kind } = await geocoder.geocode('San Francisco, CA', 'check');
   if (kind === 'unavailable' || kind === 'busy') throw new Failed('gives no usable answer');
   return 'answers';
 }
@@ -169,7 +172,7 @@ const tryBucket = (config: Config): Promise<string> =>
       const cause = photoFailureCause(error);
       throw cause === null ? error : new Failed(`${cause} (${errorFields(error).code})`);
     });
-    return 'can be read';
+    return 'answers; whether the key may read and write shows with the first photo';
   });
 
 async function withClosers(work: (closers: Closers) => Promise<string>): Promise<string> {

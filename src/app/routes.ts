@@ -47,12 +47,14 @@ import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import { trackingRoutes } from '../tracking/routes.ts';
 import type { Route } from '../transport/route.ts';
+import { retryLater } from '../vendors/retry-later.ts';
 import type { WebhookClient } from '../vendors/webhook-client.ts';
 import type { CredentialCaches } from './credential-caches.ts';
 import type { Database } from './database.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Metrics } from './metrics.ts';
 import type { Photos } from './photos.ts';
+import { watchVendor } from './vendor-watch.ts';
 import { twilioAddresses, twilioToken } from './vendors.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
@@ -149,6 +151,10 @@ export function apiRoutes(parts: {
       ...parts,
       authToken: twilioToken(config),
       addressesOf: twilioAddresses(config),
+      senderSeen: watchVendor(
+        'twilio_sender',
+        parts,
+      )(async (works: boolean) => (works ? { kind: 'delivered' } : retryLater('misconfigured'))),
       observe: parts.metrics.observeCallback,
     }),
     ...trackingRoutes({

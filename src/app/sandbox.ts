@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import { findAddress } from '../dispatch/find-address.ts';
 import { DEMO_STORE, ensureDemo, tellDemoStore } from '../sandbox/demo.ts';
 import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
 import { startRouterStandIn } from '../sandbox/router-stand-in.ts';
@@ -6,11 +7,11 @@ import { startSimulatedDrivers } from '../sandbox/simulated-drivers.ts';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.ts';
 import { openStore } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
-import { createGeocoder } from '../vendors/geocoder.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
+import { openPlaces } from './places.ts';
 
 export type Sandbox = {
   readonly retailerId: string;
@@ -65,10 +66,10 @@ export async function openSandbox(
 }
 
 /** A simulated driver's map, which looks an address up as the service does. */
-function mapOf({ geocoderUrl }: Config) {
-  const geocoder = geocoderUrl ? createGeocoder({ url: geocoderUrl }) : null;
+function mapOf(config: Config) {
+  const places = openPlaces(config);
   return async (address: string) => {
-    const answer = await geocoder?.geocode(address, 'simulated drivers');
-    return answer?.kind === 'found' ? answer.point : null;
+    const answer = await findAddress(places, address, 'simulated drivers');
+    return answer.kind === 'found' ? answer.point : null;
   };
 }

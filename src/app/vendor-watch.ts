@@ -8,6 +8,7 @@ import type { Metrics } from './metrics.ts';
 export const CREDENTIALS: Readonly<Record<Vendor, string>> = {
   stripe: 'STRIPE_SECRET_KEY',
   twilio: 'TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN, TWILIO_FROM',
+  twilio_sender: 'TWILIO_FROM',
 };
 
 type Answer = { readonly kind: string; readonly reason?: string };

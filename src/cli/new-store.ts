@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import { openPlaces } from '../app/places.ts';
+import { findAddress } from '../dispatch/find-address.ts';
 import { findZip } from '../domain/address.ts';
 import { newId } from '../domain/ids.ts';
 import { isPoint, type Point } from '../geo/point.ts';
 import { TEST_CARDS } from '../sandbox/test-cards.ts';
 import type { NewRetailer } from '../store/retailers.ts';
-import { createGeocoder } from '../vendors/geocoder.ts';
-import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { CommandError, type Context } from './context.ts';
 
 export type CardOptions = { stripeCustomer?: string; paymentMethod?: string; testCard?: string };
@@ -95,11 +95,10 @@ export async function locateStore(
       throw new CommandError('--lat is −90 to 90 and --lng is −180 to 180, together.');
     return { point, source: 'given' };
   }
-  const geocode = context.config.geocoderUrl ? createGeocoder({ url: context.config.geocoderUrl }) : null;
-  const found = await geocode?.geocode(address, 'operator');
-  if (found?.kind === 'found') return { point: found.point, source: 'geocoder' };
-  const zip = findZip(address);
-  const centroid = zip === undefined ? undefined : loadZips(ZIPS_FILE).area(zip)?.point;
+  const places = openPlaces(context.config);
+  const found = await findAddress(places, address, 'operator');
+  if (found.kind === 'found') return { point: found.point, source: 'geocoder' };
+  const centroid = places.zips.area(findZip(address) ?? '')?.point;
   if (!centroid) throw new CommandError('That address could not be found: give --lat and --lng.');
   return { point: centroid, source: 'zip_centroid' };
 }

@@ -1,6 +1,6 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress } from '../domain/order.ts';
-import { GEOCODER_ACCURACY_METERS } from '../limits.ts';
+import { findAddress } from './find-address.ts';
 import type { Places } from './places.ts';
 
 /** The centroid of an address's ZIP code, from memory; null for an unknown ZIP code. */
@@ -10,9 +10,8 @@ export function dropoffByZip({ zips }: Pick<Places, 'zips'>, { zip }: { readonly
 }
 
 /**
- * Finds a dropoff's point: the geocoder's, else the centroid of the ZIP code, else null. The centroid comes
- * first if the geocoder's answer is less accurate. `again` says why a later call may find more: the geocoder
- * is `away`, or `busy` with the many dropoffs of this store.
+ * Finds a dropoff's point: the geocoder's, else the centroid of the ZIP code, else null. `again` says why a later
+ * call may find more: the geocoder is `away`, or `busy` with the many dropoffs of this store.
  */
 export async function locateDropoff(
   places: Places,
@@ -20,11 +19,10 @@ export async function locateDropoff(
   retailerId: string,
 ): Promise<{ readonly dropoff: DropoffPoint | null; readonly again: 'away' | 'busy' | null }> {
   const byZip = dropoffByZip(places, address);
-  const answer = (await places.geocoder?.geocode(dropoffText(address), retailerId)) ?? { kind: 'not_found' };
+  const answer = await findAddress(places, dropoffText(address), retailerId);
   if (answer.kind === 'busy') return { dropoff: byZip, again: 'busy' };
   if (answer.kind !== 'found') return { dropoff: byZip, again: answer.kind === 'unavailable' ? 'away' : null };
-  const accuracyMeters = Math.max(1, Math.ceil(answer.accuracyMeters ?? GEOCODER_ACCURACY_METERS));
-  if (byZip && byZip.accuracyMeters < accuracyMeters) return { dropoff: byZip, again: null };
+  const accuracyMeters = Math.max(1, Math.ceil(answer.accuracyMeters));
   return { dropoff: { point: answer.point, accuracyMeters, source: 'geocoder' }, again: null };
 }
 

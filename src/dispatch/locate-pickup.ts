@@ -4,6 +4,7 @@ import type { Point } from '../geo/point.ts';
 import { FALLBACK_ACCURACY_METERS, GEOCODER_ACCURACY_METERS } from '../limits.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { ZipArea } from '../vendors/zips.ts';
+import { findAddress } from './find-address.ts';
 import type { Places } from './places.ts';
 
 /** A pickup as a point. Its door is within `accuracyMeters` of it, as far as one can tell. */
@@ -15,30 +16,31 @@ export type LocatedPickup = {
 
 /**
  * Finds the pickup's point and never fails. The registered address has the registered point. For any other
- * text it is the geocoder's point, else the registered point if the ZIP code agrees, is missing or is
- * unknown, else the centroid of the ZIP code.
+ * text it is the geocoder's point, unless that says less than what follows: the registered point if the ZIP code
+ * agrees, is missing or is unknown, else the centroid of the ZIP code.
  */
 export async function locatePickup(
-  { geocoder, geocoderInvents, zips }: Places,
+  places: Places,
   text: string,
   registered: Pick<RetailerKey, 'retailerId' | 'address' | 'point'>,
 ): Promise<LocatedPickup> {
+  const { geocoderInvents, zips } = places;
   const zipOfStore = findZip(registered.address);
   if (foldAddress(text) === foldAddress(registered.address)) {
     const accuracyMeters = registeredAccuracy(registered.point, zips.area(zipOfStore ?? ''));
     return { point: registered.point, source: 'registered', accuracyMeters };
   }
-  const answer = await geocoder?.geocode(text, registered.retailerId);
+  const answer = await findAddress(places, text, registered.retailerId);
   const zip = findZip(text);
   const area = zips.area(zip ?? '');
-  if (answer?.kind === 'found') {
-    // A geocoder can take one street for another one of the town, whatever the size of the house it found.
-    const least = geocoderInvents && area ? area.accuracyMeters : GEOCODER_ACCURACY_METERS;
-    return { point: answer.point, source: 'geocoder', accuracyMeters: Math.max(least, answer.accuracyMeters ?? 0) };
-  }
-  return area && zip !== zipOfStore
-    ? { ...area, source: 'zip_centroid' }
-    : { point: registered.point, source: 'registered_fallback', accuracyMeters: FALLBACK_ACCURACY_METERS };
+  const otherwise: LocatedPickup =
+    area && zip !== zipOfStore
+      ? { ...area, source: 'zip_centroid' }
+      : { point: registered.point, source: 'registered_fallback', accuracyMeters: FALLBACK_ACCURACY_METERS };
+  if (answer.kind !== 'found' || answer.accuracyMeters > otherwise.accuracyMeters) return otherwise;
+  // A geocoder can take one street for another one of the town, whatever the size of the house it found.
+  const least = geocoderInvents && area ? area.accuracyMeters : GEOCODER_ACCURACY_METERS;
+  return { point: answer.point, source: 'geocoder', accuracyMeters: Math.max(least, answer.accuracyMeters) };
 }
 
 /** That of the ZIP where the store was registered at its centroid, else that of a geocoder. */

@@ -47,6 +47,20 @@ export function findState(text: string): string | undefined {
     .toUpperCase();
 }
 
+/** A flat, a suite or a floor; `FL` before more than two digits is Florida, and a highway has a number by its name. */
+const UNITS = [
+  String.raw`(?<!\b(?:hwy|highway|route|rte)[\s,]+)#\s*\w[\w-]*`,
+  String.raw`(?:apt|apartment|unit|suite|ste|room|rm)\b\.?\s*#?\s*(?:[a-z]{0,2}-?\d[\w-]*|[a-z])(?=\s*(?:,|$))`,
+  String.raw`fl(?:oor)?\b\.?\s*\d{1,2}(?=\s*(?:,|$))`,
+  String.raw`\d{1,2}(?:st|nd|rd|th)\s+fl(?:oor)?\b\.?(?=\s*(?:,|$))`,
+];
+const UNIT = new RegExp(String.raw`[\s,]+(?:${UNITS.join('|')})`, 'giu');
+
+/** An address text without the flat in it, which makes a geocoder miss the house. */
+export function withoutUnit(text: string): string {
+  return text.replace(UNIT, '');
+}
+
 /**
  * Whether a door has the address of a pickup, or one of the same street and ZIP whose house number is at most
  * NEIGHBOUR_NUMBERS away. Compares words: false where the two name a street differently.

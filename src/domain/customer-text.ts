@@ -34,24 +34,30 @@ const BECAUSE: Record<UndeliverableReason, string> = {
   other: '',
 };
 
-/** The words between the store's name and the link. */
-function wordsOf(kind: TextKind, reason: UndeliverableReason | null): string {
+/**
+ * The words between the store's name and the link, and shorter ones for where these are too long. The first text
+ * of an order says how to have no more of them, in English and Spanish, as carriers ask.
+ */
+function wordsOf(kind: TextKind, reason: UndeliverableReason | null): readonly string[] {
   switch (kind) {
     case 'tracking':
-      return 'your delivery is confirmed. Follow it here';
+      return [
+        'your delivery is confirmed. Reply STOP to end/para terminar. Follow it here',
+        'delivery confirmed. STOP: no texts/textos',
+      ];
     case 'on_the_way':
-      return 'your delivery is on its way. Follow it here';
+      return ['your delivery is on its way. Follow it here'];
     case 'delivered':
-      return 'your delivery was handed over. See it here';
+      return ['your delivery was handed over. See it here'];
     case 'not_delivered':
-      return `your delivery could not be handed over${BECAUSE[reason ?? 'other']}. It goes back to the store`;
+      return [`your delivery could not be handed over${BECAUSE[reason ?? 'other']}. It goes back to the store`];
   }
 }
 
 /**
  * The whole text. The store's name is cut so that the text fits one segment where that leaves a name to be
- * read, else MAX_TEXT_SEGMENTS. A name outside of the GSM alphabet, such as one in Chinese, is cut to
- * MAX_TEXT_STORE_NAME characters only: its text takes segments of 67.
+ * read, else MAX_TEXT_SEGMENTS. The longer words are for a name that fits beside them whole. A name outside of the
+ * GSM alphabet, such as one in Chinese, is cut to MAX_TEXT_STORE_NAME characters only: its text takes segments of 67.
  *
  * @param reason why it was not delivered; for that kind alone
  * @param baseUrl the address of the tracking pages, without a slash at its end
@@ -65,15 +71,20 @@ export function textBody(
   },
   baseUrl: string,
 ): string {
-  const rest = `: ${wordsOf(text.kind, text.reason)}: ${baseUrl}${linkEnding(text.kind, text.trackingToken)}`;
+  const [long = '', short = long] = wordsOf(text.kind, text.reason).map(
+    (words) => `: ${words}: ${baseUrl}${linkEnding(text.kind, text.trackingToken)}`,
+  );
   const name = plainPunctuation(text.storeName);
-  const restSeptets = septets(rest);
-  if (septets(name) === null || restSeptets === null) {
-    return `${cut(text.storeName, MAX_TEXT_STORE_NAME, '…')}${rest}`;
+  const whole = septets(cut(name, MAX_TEXT_STORE_NAME, '...'));
+  const [longSeptets, shortSeptets] = [septets(long), septets(short)];
+  if (septets(name) === null || whole === null || longSeptets === null || shortSeptets === null) {
+    return `${cut(text.storeName, MAX_TEXT_STORE_NAME, '…')}${short}`;
   }
-  const room = TEXT_SEPTETS - restSeptets;
+  const most = MAX_TEXT_SEGMENTS * TEXT_SEGMENT_SEPTETS;
   const wanted = Math.min([...name].length, MIN_NAME);
-  return `${cutToSeptets(name, room >= wanted ? room : MAX_TEXT_SEGMENTS * TEXT_SEGMENT_SEPTETS - restSeptets)}${rest}`;
+  const room = TEXT_SEPTETS - shortSeptets >= wanted ? TEXT_SEPTETS : most;
+  if (room - longSeptets >= whole) return `${cutToSeptets(name, room - longSeptets)}${long}`;
+  return `${cutToSeptets(name, room - shortSeptets)}${short}`;
 }
 
 /** Fewer characters of a name tell nobody whose text it is. */
@@ -106,6 +117,13 @@ export function septets(text: string): number | null {
     length += taken;
   }
   return length;
+}
+
+/** Segments that a text is sent and paid in. One with another character than the GSM alphabet's has shorter ones. */
+export function segmentsOf(text: string): number {
+  const length = septets(text);
+  if (length === null) return text.length <= 70 ? 1 : Math.ceil(text.length / 67);
+  return length <= TEXT_SEPTETS ? 1 : Math.ceil(length / TEXT_SEGMENT_SEPTETS);
 }
 
 /** Cuts a name of the GSM alphabet after a whole character. */

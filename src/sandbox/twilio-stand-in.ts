@@ -14,10 +14,14 @@ import { type CallCounts, loopbackOnly, type Reach, TwilioCalls } from './twilio
 import {
   type Answer,
   credentials,
+  endOf,
   inboundForm,
+  isCallback,
   type Message,
   messageBody,
+  messagesPage,
   newSid,
+  numbersBody,
   readAnswer,
   refusal,
   statusForm,
@@ -41,6 +45,8 @@ const REFUSED_SENDERS: Readonly<Record<string, readonly [code: number, message: 
   '+15005550008': [21611, "The queue of the 'From' number is full."],
 };
 
+const PATH = /^\/2010-04-01\/Accounts\/(AC\w+)\/(?:SMS\/)?(Messages|IncomingPhoneNumbers|ShortCodes)\.json$/;
+
 /** A phone that a text does not reach, which turns out after Twilio took it. */
 const UNREACHED: Readonly<Record<string, number>> = { [SCENARIO_PHONES.undelivered]: 30003 };
 /** A phone for which Twilio only fails. */
@@ -52,6 +58,8 @@ export type CallOrder = {
   readonly times?: number;
   /** Whether the news of a text come in the wrong order. */
   readonly reversed?: boolean;
+  /** What is told before the end; `sent` by default. Twilio may tell `queued` and `sending`, too. */
+  readonly stages?: readonly string[];
   /** Twilio's code for a text that does not reach its phone; null for one that does. */
   readonly codeOf?: (text: { readonly to: string; readonly body: string }) => number | null;
   /** Where the calls lead from now on. */
@@ -100,11 +108,20 @@ export async function startTwilioStandIn(options: Options): Promise<TwilioStandI
   };
 }
 
+/** The account has every number but those that Twilio refuses as senders. */
+function numbersOf({ query }: StandInRequest, accountSid: string, list: string): StandInReply {
+  const number = query.get('PhoneNumber') ?? query.get('ShortCode');
+  const numbers = number === null || number in REFUSED_SENDERS ? [] : [number];
+  return { status: 200, body: numbersBody(list, numbers, accountSid, Date.now()) };
+}
+
 class TwilioApi implements VendorApi {
   readonly #ledger: Ledger<Message>;
   readonly #messages: LatestRecords<Message>;
   readonly #authToken: string | undefined;
   readonly #calls: TwilioCalls;
+  /** What became of messages that did not arrive, by their sid. */
+  readonly #codes = new LatestRecords<number>();
   /** Phones that answered STOP. */
   readonly #stopped = new LatestRecords<true>();
   #order: CallOrder = {};
@@ -120,9 +137,10 @@ class TwilioApi implements VendorApi {
 
   async answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
     await pause();
-    const [, accountSid] = /^\/2010-04-01\/Accounts\/(AC\w+)\/Messages\.json$/.exec(request.path) ?? [];
-    if (!accountSid) return refusal(404, 20404, 'The requested resource was not found');
+    const [, accountSid, list] = PATH.exec(request.path) ?? [];
+    if (!accountSid || !list) return refusal(404, 20404, 'The requested resource was not found');
     if (!this.#isAuthentic(request, accountSid)) return refusal(401, 20003, 'Authenticate');
+    if (list !== 'Messages') return numbersOf(request, accountSid, list);
     if (request.method === 'POST') return this.#create(request, accountSid);
     if (request.method === 'GET') return this.#list(request, accountSid);
     return refusal(405, 20004, 'Method not allowed');
@@ -176,12 +194,15 @@ class TwilioApi implements VendorApi {
   #tell(message: Message, url: string, token: string): void {
     const { origin } = URL.canParse(url) ? new URL(url) : { origin: '' };
     this.#service = { origin, token, message };
-    const code = this.#order.codeOf?.(message) ?? UNREACHED[message.to] ?? null;
-    const told = code === null ? 'delivered' : 'undelivered';
-    const [sentMs, toldMs] = this.#order.reversed ? [STAND_IN_DELIVERS_MS, 0] : [0, STAND_IN_DELIVERS_MS];
-    this.#call(url, statusForm(message, 'sent', null), token, sentMs);
-    this.#call(url, statusForm(message, told, code), token, toldMs);
+    const code = this.#codeOf(message);
+    const end = endOf(code);
+    const stages = end === 'failed' ? [] : (this.#order.stages ?? ['sent']);
+    const [stageMs, endMs] = this.#order.reversed ? [STAND_IN_DELIVERS_MS, 0] : [0, STAND_IN_DELIVERS_MS];
+    for (const stage of stages) this.#call(url, statusForm(message, stage, null), token, stageMs);
+    this.#call(url, statusForm(message, end, code), token, endMs);
   }
+
+  readonly #codeOf = ({ sid }: Message): number | null => this.#codes.get(sid) ?? null;
 
   #call(url: string, form: Readonly<Record<string, string>>, token: string, afterMs: number): void {
     for (let n = 0; n < (this.#order.times ?? 1); n++) {
@@ -202,10 +223,15 @@ class TwilioApi implements VendorApi {
     const body = form.get('Body') ?? '';
     if (to === '') return refusal(400, 21604, "A 'To' phone number is required.");
     if (from === '') return refusal(400, 21603, "A 'From' phone number is required.");
+    if (!/^(\+[1-9]\d{6,14}|\d{3,8})$/.test(from))
+      return refusal(400, 21212, "The 'From' number is not a valid number.");
     if (body === '') return refusal(400, 21602, 'Message body is required.');
     if (body.length > 1_600) return refusal(400, 21617, 'The concatenated message body exceeds 1600 characters.');
     const refused = REFUSED_SENDERS[from] ?? REFUSED[to];
     if (refused) return refusal(400, refused[0], refused[1].replace('{to}', to));
+    const statusCallback = form.get('StatusCallback');
+    if (statusCallback && !isCallback(statusCallback))
+      return refusal(400, 21609, 'The StatusCallback URL is not valid.');
     if (to === UNANSWERED) return this.failure(503);
     if (this.#stopped.has(to)) return refusal(400, 21610, 'The recipient has unsubscribed.');
     if (!/^\+[1-9]\d{6,14}$/.test(to)) return refusal(400, 21211, NO_PHONE.replace('{to}', to));
@@ -219,22 +245,21 @@ class TwilioApi implements VendorApi {
     };
     this.#ledger.append(message);
     this.#messages.set(message.sid, message);
-    const statusCallback = form.get('StatusCallback');
+    const code = this.#order.codeOf?.(message) ?? UNREACHED[to] ?? null;
+    if (code !== null) this.#codes.set(message.sid, code);
     if (statusCallback) this.#tell(message, statusCallback, credentials(request).password);
-    return { status: 201, body: { ...messageBody(message), status: 'queued', date_sent: null } };
+    return { status: 201, body: { ...messageBody(message, null), status: 'queued', date_sent: null } };
   }
 
-  #list({ query, path }: StandInRequest, accountSid: string): StandInReply {
+  #list(request: StandInRequest, accountSid: string): StandInReply {
+    const { query } = request;
     const to = query.get('To');
     const since = Date.parse(query.get('DateSent>') ?? '');
-    const pageSize = Math.min(Number(query.get('PageSize') ?? 50), 1_000);
     const messages = this.entries()
       .filter((message) => message.accountSid === accountSid)
       .filter((message) => to === null || message.to === to)
       .filter((message) => Number.isNaN(since) || message.atMs >= since)
-      .reverse()
-      .slice(0, pageSize)
-      .map(messageBody);
-    return { status: 200, body: { messages, page: 0, page_size: pageSize, next_page_uri: null, uri: path } };
+      .reverse();
+    return { status: 200, body: messagesPage(messages, this.#codeOf, request) };
   }
 }

@@ -3,7 +3,15 @@ import type { UndeliverableReason } from '../domain/order.ts';
 import { changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
-import { countTexts, hasOptedOut, optOutRefused, sentTo, type TextBounds, textEventData } from './text-rows.ts';
+import {
+  countTexts,
+  hasOptedOut,
+  isNews,
+  optOutsAtTwilio,
+  sentTo,
+  type TextBounds,
+  textEventData,
+} from './text-rows.ts';
 
 /** A text that an order's customer is to get. */
 export type OwedText = {
@@ -51,7 +59,7 @@ export async function openTexts(
         ${sentTo(sql)} as send_to,
         o.status in ('cancelled', 'expired') as ended, ${hasOptedOut(sql, sql`c.phone`)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
-      where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
+      where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status in ('queued', 'sent') and c.sms_opt_in
     ), opened as (
       insert into messages (order_id, status, sends, counted_at)
       select id, 'sending', (not ended and not opted_out)::int, case when not ended and not opted_out then now() end
@@ -112,7 +120,7 @@ const SENDS = rowsOf<SendToCount>([
 /** Counts sends before they are made. A send that another worker counted first is missing from the result. */
 export async function countSends({ sql }: Db, sends: readonly SendToCount[]): Promise<Map<string, true>> {
   const rows = await sql`
-    update messages m set sends = m.sends + 1, counted_at = now()
+    update messages m set sends = m.sends + 1, counted_at = now(), sid = null
     from (${SENDS(sql, sends)}) t
     where m.order_id = t.order_id and m.status = 'sending' and m.sends = t.earlier
     returning m.order_id`;
@@ -161,15 +169,16 @@ export function recordTexts(db: Db, texts: readonly RecordedText[]): Promise<Map
     ), ${lockOrders(sql, orderIds)}, recorded as (
       update messages m set status = i.status, sid = i.sid, failure_code = i.failure_code
       from input i join locked on locked.id = i.order_id
-      where m.order_id = i.order_id and m.status = 'sending'
+      where m.order_id = i.order_id and m.status = 'sending' and ${isNews(sql)}
       returning i.*
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
       from input i where b.id = i.outbox_id and b.done_at is null
-    )${optOutRefused(sql)}`;
+    )${optOutsAtTwilio(sql)}`;
   const update = sql`
     update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1
-    from recorded s where o.id = s.order_id and o.sms_status = 'queued'`;
+    from recorded s
+    where o.id = s.order_id and (o.sms_status = 'queued' or (o.sms_status = 'sent' and s.status = 'failed'))`;
   const events = sql`
     select id, sequence, 'sms_' || s.status, ${textEventData(sql, sql`'tracking'`, sql`s.failure_code`)}
     from changed join recorded s on s.order_id = id`;

@@ -1,7 +1,7 @@
 import type { Db } from './db.ts';
 
-/** Those whose credentials the service has. */
-export type Vendor = 'stripe' | 'twilio';
+/** Those whose credentials the service has, and the sending number, which carriers judge after Twilio took a text. */
+export type Vendor = 'stripe' | 'twilio' | 'twilio_sender';
 
 /** Notes that a vendor refuses the credentials, or that it takes them again. The first time is kept. */
 export async function noteCredentials({ sql }: Db, vendor: Vendor, refused: boolean): Promise<void> {

@@ -1,8 +1,10 @@
 import type { Fragment, Sql } from 'postgres';
 import type { TextKind } from '../domain/customer-text.ts';
+import { SENDER_REFUSED_PAUSE_SECONDS } from '../limits.ts';
 import { changeOrders } from './changes.ts';
 import type { Db } from './db.ts';
-import { textEventData } from './text-rows.ts';
+import { firstLease } from './fragments.ts';
+import { OPTED_OUT_AT_TWILIO, optOutsAtTwilio, textEventData } from './text-rows.ts';
 
 /** What a provider says became of a text that it took. */
 export type TextReport = {
@@ -10,7 +12,7 @@ export type TextReport = {
   readonly kind: TextKind;
   /** The provider's id of the message. */
   readonly sid: string;
-  readonly status: 'sent' | 'delivered' | 'undelivered';
+  readonly status: 'sent' | 'delivered' | 'undelivered' | 'sender_refused';
   /** The provider's code, where it was not delivered. */
   readonly failureCode: string | null;
 };
@@ -19,6 +21,8 @@ export type TextReport = {
  * Records what became of a text, with its event and notice, in one statement. A status only ever goes on:
  * from a send of unknown outcome to `sent`, and from both to `delivered` or `undelivered`. A report that says
  * nothing new, comes late, or is of another message than the one on record changes nothing.
+ *
+ * Where the sender was refused the text is owed again, and its status stays.
  *
  * A text is on record before it is sent, so a report that is faster than the answer to the send finds it, and
  * is its result.
@@ -29,8 +33,9 @@ export async function recordTextReport(db: Db, report: TextReport): Promise<bool
   const { sql } = db;
   const { orderId, kind, status, failureCode } = report;
   const locked = sql`locked as materialized (
-      select id from orders where id = ${orderId} and status <> 'void' for no key update
+      select id, retailer_id from orders where id = ${orderId} and status <> 'void' for no key update
     )`;
+  if (status === 'sender_refused') return keepText(db, report, locked);
   const message = kind === 'tracking' ? trackingText(sql, report) : optionalText(sql, report);
   // The columns of the tracking text are on the order.
   const set = sql`sms_status = ${status}, sms_failure_code = ${failureCode}, `;
@@ -40,7 +45,41 @@ export async function recordTextReport(db: Db, report: TextReport): Promise<bool
       ${kind === 'tracking' ? sql`and ${mayBecome(sql, status, sql`o.sms_status`, sql`o.sms_failure_code`)}` : sql``}`;
   const data = textEventData(sql, sql`${kind}::text`, sql`${failureCode}::text`);
   const events = sql`select id, sequence, 'sms_' || ${status}::text, ${data} from changed`;
-  const changed = await changeOrders(db, sql`${locked}, ${message}`, update, events);
+  const isOptOut = failureCode === OPTED_OUT_AT_TWILIO;
+  const recorded = sql`, recorded as (
+      select order_id, ${status}::text as status, ${failureCode}::text as failure_code from message
+    )${optOutsAtTwilio(sql)}`;
+  const changed = await changeOrders(db, sql`${locked}, ${message}${isOptOut ? recorded : sql``}`, update, events);
+  return changed.size > 0;
+}
+
+/**
+ * Makes a text owed again, as if it had not been sent. The refused message's `sid` stays until the next send, so
+ * that an answer to the first one that comes later than this report is not taken for the result.
+ */
+async function keepText(db: Db, { kind, sid, failureCode }: TextReport, locked: Fragment): Promise<boolean> {
+  const { sql } = db;
+  const jobId = sql`nextval('outbox_id_seq')`;
+  const runAt = sql`now() + make_interval(secs => ${SENDER_REFUSED_PAUSE_SECONDS})`;
+  const isKept = sql`${isThisOne(sql, sid)} and m.status in ('sending', 'sent')`;
+  const reset = sql`status = 'sending', sends = 0, counted_at = null, sid = ${sid}, failure_code = null`;
+  // An optional text knows its job.
+  const message =
+    kind === 'tracking'
+      ? sql`update messages m set ${reset} from locked where m.order_id = locked.id and ${isKept}
+        returning m.order_id, locked.retailer_id, ${jobId} as job_id, 'sms' as queue, ${runAt} as run_at`
+      : sql`update texts m set ${reset}, outbox_id = ${jobId}, updated_at = now(),
+          was_sent = m.was_sent or m.status = 'sent'
+        from locked where m.order_id = locked.id and m.kind = ${kind} and ${isKept}
+        returning m.order_id, locked.retailer_id, m.outbox_id as job_id, 'text' as queue, ${runAt} as run_at`;
+  const before = sql`${locked}, message as (${message}), job as (
+      insert into outbox (id, queue, order_id, retailer_id, run_at, lease_until) overriding system value
+      select job_id, queue, order_id, retailer_id, run_at, run_at + ${firstLease(sql)} from message
+    )`;
+  const update = sql`update orders o set sequence = o.sequence + 1 from message where o.id = message.order_id`;
+  const data = textEventData(sql, sql`${kind}::text`, sql`${failureCode}::text`);
+  const events = sql`select id, sequence, 'sms_kept', ${data} from changed`;
+  const changed = await changeOrders(db, before, update, events);
   return changed.size > 0;
 }
 
@@ -63,7 +102,7 @@ const optionalText = (sql: Sql, { kind, sid, status, failureCode }: TextReport):
   )`;
 
 /** A text that was given up for want of an answer was sent after all. */
-const mayBecome = (sql: Sql, status: TextReport['status'], from: Fragment, code: Fragment): Fragment => {
+const mayBecome = (sql: Sql, status: string, from: Fragment, code: Fragment): Fragment => {
   const before = status === 'sent' ? ['queued', 'sending'] : ['queued', 'sending', 'sent'];
   return sql`(${from} = any(${before}::text[]) or (${from} = 'failed' and ${code} = 'outcome_unknown'))`;
 };

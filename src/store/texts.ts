@@ -3,7 +3,15 @@ import { changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
 import type { OwedText, TextResult } from './messages.ts';
-import { countTexts, hasOptedOut, optOutRefused, sentTo, type TextBounds, textEventData } from './text-rows.ts';
+import {
+  countTexts,
+  hasOptedOut,
+  isNews,
+  optOutsAtTwilio,
+  sentTo,
+  type TextBounds,
+  textEventData,
+} from './text-rows.ts';
 
 /**
  * Opens optional texts before they are sent, as `openTexts` opens the one with the tracking link. By the id of
@@ -73,10 +81,10 @@ const SENDS = rowsOf<OptionalSend>([
  */
 export async function countOptionalSends({ sql }: Db, sends: readonly OptionalSend[]): Promise<Map<string, true>> {
   const rows = await sql`
-    update texts t set sends = t.sends + 1, counted_at = now(), updated_at = now()
+    update texts m set sends = m.sends + 1, counted_at = now(), sid = null, updated_at = now()
     from (${SENDS(sql, sends)}) i
-    where t.order_id = i.order_id and t.kind = i.kind and t.status = 'sending' and t.sends = i.earlier
-    returning t.order_id`;
+    where m.order_id = i.order_id and m.kind = i.kind and m.status = 'sending' and m.sends = i.earlier
+    returning m.order_id`;
   return new Map(rows.map((row) => [row.order_id, true]));
 }
 
@@ -117,14 +125,14 @@ export function recordOptionalTexts(db: Db, texts: readonly RecordedOptionalText
   const recorded = sql`
     input as (${RECORDED(sql, texts)}
     ), ${lockOrders(sql, orderIds)}, recorded as (
-      update texts t set status = i.status, sid = i.sid, failure_code = i.failure_code, updated_at = now()
+      update texts m set status = i.status, sid = i.sid, failure_code = i.failure_code, updated_at = now()
       from input i join locked on locked.id = i.order_id
-      where t.order_id = i.order_id and t.kind = i.kind and t.status = 'sending'
+      where m.order_id = i.order_id and m.kind = i.kind and m.status = 'sending' and ${isNews(sql)}
       returning i.*
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
       from input i where b.id = i.outbox_id and b.done_at is null
-    )${optOutRefused(sql)}`;
+    )${optOutsAtTwilio(sql)}`;
   const update = sql`update orders o set sequence = o.sequence + 1 from recorded s where o.id = s.order_id`;
   const events = sql`
     select id, sequence, 'sms_' || s.status, ${textEventData(sql, sql`s.kind`, sql`s.failure_code`)}

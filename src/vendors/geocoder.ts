@@ -1,5 +1,7 @@
+import { withoutUnit } from '../domain/address.ts';
 import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
 import {
+  GEOCODER_ACCURACY_METERS,
   GEOCODER_FOUND_MS,
   GEOCODER_NOT_FOUND_MS,
   GEOCODER_TIMEOUT_MS,
@@ -7,13 +9,14 @@ import {
   MAX_GEOCODER_CACHE_PER_STORE,
   MAX_GEOCODER_REQUESTS,
   MAX_GEOCODER_WAITING_PER_STORE,
+  PUBLIC_GEOCODER_PACE_MS,
 } from '../limits.ts';
 import { FairSlots } from './fair-slots.ts';
 import { getJson, urlBelow } from './get-json.ts';
 import { SharedCache } from './shared-cache.ts';
 
-type Geocoded =
-  /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder states one. */
+export type Geocoded =
+  /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder states one; a street's at least. */
   | { readonly kind: 'found'; readonly point: Point; readonly accuracyMeters?: number }
   | { readonly kind: 'not_found' }
   /** No usable answer in time. Neither this nor `busy` is kept, so a later call may succeed. */
@@ -34,6 +37,8 @@ export type GeocoderOptions = {
    * Base URL of a server that speaks Nominatim's search API. A query in it, such as an access key, is kept.
    */
   readonly url: string;
+  /** Whom the server's operator may write to. */
+  readonly contact?: string;
   readonly timeoutMs?: number;
   /** Most addresses whose answers are kept. */
   readonly maxRemembered?: number;
@@ -41,19 +46,26 @@ export type GeocoderOptions = {
   readonly now?: () => number;
 };
 
+/** Its usage policy (operations.osmfoundation.org/policies/nominatim) allows a request a second of all clients. */
+const PUBLIC_HOST = 'nominatim.openstreetmap.org';
+export const isPublicGeocoder = (url: string): boolean => new URL(url).hostname === PUBLIC_HOST;
+const publicSlots = new FairSlots(1, MAX_GEOCODER_WAITING_PER_STORE);
+
 /**
- * Asks a Nominatim-compatible server and keeps its answers (nominatim.org/release-docs/latest/api/Search).
+ * Asks a Nominatim-compatible server and keeps its answers (nominatim.org/release-docs/latest/api/Search). The
+ * public one is asked once a second by all geocoders of this process.
  */
 export function createGeocoder(options: GeocoderOptions): Geocoder {
-  const { url, timeoutMs = GEOCODER_TIMEOUT_MS, maxRemembered = MAX_GEOCODER_CACHE, now = Date.now } = options;
+  const { url, contact, timeoutMs = GEOCODER_TIMEOUT_MS, maxRemembered = MAX_GEOCODER_CACHE, now = Date.now } = options;
   const remembered = new SharedCache<Geocoded>(maxRemembered, Math.min(maxRemembered, MAX_GEOCODER_CACHE_PER_STORE));
-  const slots = new FairSlots(MAX_GEOCODER_REQUESTS, MAX_GEOCODER_WAITING_PER_STORE);
+  const isPublic = isPublicGeocoder(url);
+  const slots = isPublic ? publicSlots : new FairSlots(MAX_GEOCODER_REQUESTS, MAX_GEOCODER_WAITING_PER_STORE);
   const asking = new Map<string, Promise<Geocoded>>();
 
   const known = (text: string, caller: string) => remembered.get(caller, text, now()) ?? asking.get(text);
 
   async function ask(text: string, caller: string, forMs: number): Promise<Geocoded> {
-    const answer = await search(url, text, forMs);
+    const answer = await search(url, text, forMs, contact);
     asking.delete(text);
     if (answer.kind !== 'unavailable') {
       const lifeMs = answer.kind === 'found' ? GEOCODER_FOUND_MS : GEOCODER_NOT_FOUND_MS;
@@ -63,7 +75,8 @@ export function createGeocoder(options: GeocoderOptions): Geocoder {
   }
 
   return {
-    async geocode(text, caller) {
+    async geocode(address, caller) {
+      const text = withoutUnit(address);
       const answer = known(text, caller);
       if (answer) return answer;
       const startedMs = performance.now();
@@ -76,34 +89,45 @@ export function createGeocoder(options: GeocoderOptions): Geocoder {
         asking.set(text, asked);
         return await asked;
       } finally {
-        slots.leave(caller);
+        if (isPublic) setTimeout(() => slots.leave(caller), PUBLIC_GEOCODER_PACE_MS).unref();
+        else slots.leave(caller);
       }
     },
   };
 }
 
-async function search(base: string, text: string, timeoutMs: number): Promise<Geocoded> {
-  const reply = await getJson(searchUrl(base, text), AbortSignal.timeout(timeoutMs));
+async function search(base: string, text: string, timeoutMs: number, contact?: string): Promise<Geocoded> {
+  const reply = await getJson(searchUrl(base, text), AbortSignal.timeout(timeoutMs), contact);
   return reply?.status === 200 ? readPlace(reply.body) : { kind: 'unavailable' };
 }
+
+/** Where the addresses of `STATE_CODES` are, by the codes that Nominatim has for countries. */
+const COUNTRIES = 'us,pr,vi,gu,as,mp,um,fm,mh,pw';
 
 function searchUrl(base: string, text: string): URL {
   const url = urlBelow(base, '/search');
   url.searchParams.set('format', 'jsonv2');
   url.searchParams.set('limit', '1');
+  url.searchParams.set('countrycodes', COUNTRIES);
   url.searchParams.set('q', text);
   return url;
 }
+
+/** Nominatim's rank of a house; streets, ZIP codes, towns and states have lower ones. */
+const HOUSE_RANK = 30;
 
 /** Reads a list of places. Nominatim writes numbers as strings; other servers write numbers. */
 function readPlace(reply: unknown): Geocoded {
   if (!Array.isArray(reply)) return { kind: 'unavailable' };
   if (reply.length === 0) return { kind: 'not_found' };
-  const place = reply[0] as { lat?: unknown; lon?: unknown; boundingbox?: unknown } | null;
+  const place = reply[0] as { lat?: unknown; lon?: unknown; boundingbox?: unknown; place_rank?: unknown } | null;
   const lat = toNumber(place?.lat);
   const lng = toNumber(place?.lon);
   if (!isPoint(lat, lng)) return { kind: 'unavailable' };
-  const accuracyMeters = boxRadiusMeters(place?.boundingbox);
+  const box = boxRadiusMeters(place?.boundingbox);
+  // The box of a street is that of the part of it that was found, and of a place without an area is made up.
+  const isHouse = !(toNumber(place?.place_rank) < HOUSE_RANK);
+  const accuracyMeters = isHouse ? box : Math.max(box ?? 0, GEOCODER_ACCURACY_METERS);
   return { kind: 'found', point: { lat, lng }, ...(accuracyMeters === undefined ? {} : { accuracyMeters }) };
 }
 

@@ -7,14 +7,13 @@ type JsonReply = { readonly status: number; readonly body: unknown };
  * caller can do the same about each.
  *
  * @param signal ends the call, also in the middle of the reply
+ * @param contact whom the server's operator may write to
  */
-export async function getJson(url: URL, signal: AbortSignal): Promise<JsonReply | null> {
+export async function getJson(url: URL, signal: AbortSignal, contact?: string): Promise<JsonReply | null> {
   try {
-    const reply = await fetch(url, {
-      // Nominatim's usage policy asks clients to identify themselves.
-      headers: { Accept: 'application/json', 'User-Agent': 'sameday-dispatch' },
-      signal,
-    });
+    // Nominatim's usage policy asks clients to identify themselves. A header is ASCII, and an address may not be.
+    const agent = `sameday-dispatch${contact ? ` (${encodeURI(contact)})` : ''}`;
+    const reply = await fetch(url, { headers: { Accept: 'application/json', 'User-Agent': agent }, signal });
     return { status: reply.status, body: JSON.parse(await readBounded(reply)) };
   } catch {
     return null;

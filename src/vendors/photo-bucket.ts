@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { S3Client } from '@aws-sdk/client-s3';
+import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { AwsS3StorageAdapter } from '@flystorage/aws-s3';
 import { FileStorage } from '@flystorage/file-storage';
 import { MAX_PHOTO_BYTES, PHOTO_BUCKET_ATTEMPTS, PHOTO_BUCKET_SOCKETS } from '../limits.ts';
@@ -57,7 +57,9 @@ export function createBucketPhotoStorage(settings: BucketSettings): PhotoStorage
       try {
         return await readAll(await storage.read(path));
       } catch (error) {
-        return nullIfAbsent(error);
+        return codeOf(error) === 'AccessDenied' && !(await mayList(client, settings.bucket))
+          ? null
+          : nullIfAbsent(error);
       }
     },
     async remove(name) {
@@ -103,6 +105,20 @@ async function readAll(stream: Readable): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/**
+ * Whether the key may list the bucket. To one that may not, Amazon says AccessDenied of an absent object as of a
+ * forbidden one; it has the right to read, so it is absent.
+ */
+async function mayList(client: S3Client, bucket: string): Promise<boolean> {
+  try {
+    await client.send(new HeadBucketCommand({ Bucket: bucket }));
+    return true;
+  } catch (error) {
+    const { $metadata: reply } = error as { $metadata?: { httpStatusCode?: number } };
+    return reply?.httpStatusCode === 403 ? false : fail(error);
+  }
 }
 
 /** Only the code counts, as a 404 may also mean a wrong bucket or a wrong server. */

@@ -30,5 +30,7 @@ export type TextSender = {
    * characters are replaced.
    */
   find(text: { readonly to: string; readonly ending: string; readonly sinceMs: number }): Promise<TextLookup>;
+  /** Looks for the sending number among those of the account that may text. */
+  findSender(): Promise<TextLookup>;
   close(): void;
 };

@@ -51,6 +51,13 @@ export function isSignedByTwilio(
   return urls.some((url) => [url, url + RETRIES].some((each) => validateRequest(authToken, signature, each, form)));
 }
 
+/**
+ * Carriers took no text of this sender, whoever it was for: an operator mends it, and the text is kept. 30002: the
+ * account is suspended. 30032 and 30034: the number is not verified or registered. 30033: its campaign is suspended.
+ */
+const SENDER_REFUSED: ReadonlySet<string> = new Set(['30002', '30032', '30033', '30034']);
+export const isSenderRefusal = (code: string | number): boolean => SENDER_REFUSED.has(String(code));
+
 /** What Twilio says became of a text; null for a status that says nothing new, and for what is none. */
 export function readStatus(query: URLSearchParams, form: TwilioForm) {
   const orderId = query.get('order') ?? '';
@@ -58,8 +65,9 @@ export function readStatus(query: URLSearchParams, form: TwilioForm) {
   const { MessageSid: sid = '', MessageStatus: said = '', ErrorCode: code = '' } = form;
   const status = STATUSES.get(said);
   if (!isId(orderId) || kind === undefined || status === undefined || !/^\w{1,64}$/.test(sid)) return null;
-  const failureCode = status === 'undelivered' ? (/^\d{1,10}$/.exec(code)?.[0] ?? 'unknown') : null;
-  return { orderId, kind, sid, status, failureCode };
+  if (status !== 'undelivered') return { orderId, kind, sid, status, failureCode: null };
+  const failureCode = /^\d{1,10}$/.exec(code)?.[0] ?? 'unknown';
+  return { orderId, kind, sid, status: isSenderRefusal(code) ? ('sender_refused' as const) : status, failureCode };
 }
 
 /** Twilio's words. `queued` and `sending` prove that it took the text, and so does all that follows. */

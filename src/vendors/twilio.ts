@@ -3,7 +3,7 @@ import { MAX_MESSAGES_SEARCHED } from '../limits.ts';
 import { createHttpExchange, ExchangeError, type ExchangeReply, type HttpExchange } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
 import type { SendOutcome, TextLookup, TextSender } from './text-sender.ts';
-import { RETRIES } from './twilio-calls.ts';
+import { isSenderRefusal, RETRIES } from './twilio-calls.ts';
 import { type NewMessage, openMessageCall } from './twilio-message.ts';
 import { vendorWords } from './vendor-words.ts';
 
@@ -45,6 +45,10 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
   const apiBase = options.apiBase ?? `https://${client.getHostname('api.twilio.com', client.edge, client.region)}`;
   const post = openMessageCall({ ...options, apiBase }, http);
   const create = (text: NewMessage) => outcomeOf(async () => sentBy(await post(text)));
+  async function lookUp(call: () => Promise<TextLookup>): Promise<TextLookup> {
+    const outcome = await outcomeOf(call);
+    return outcome.kind === 'refused' ? retryLater('bad_reply') : outcome;
+  }
   return {
     async send({ to, body, statusUrl }) {
       if (statusUrl === undefined) return create({ to, body });
@@ -52,18 +56,27 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
       // The customer is told all the same, and the text stays `sent`.
       return outcome.kind === 'refused' && outcome.code === BAD_STATUS_URL ? create({ to, body }) : outcome;
     },
-    find: async ({ to, ending, sinceMs }) => {
-      const outcome = await outcomeOf(async (): Promise<TextLookup> => {
+    find: ({ to, ending, sinceMs }) =>
+      lookUp(async () => {
         // Not filtered by the day sent, which a queued message does not have.
         const latest = await messages.list({ to, limit: MAX_MESSAGES_SEARCHED, pageSize: MAX_MESSAGES_SEARCHED });
         const found = latest.find((message) => {
+          // One that no carrier took is none.
+          if (isSenderRefusal(message.errorCode)) return false;
           // Twilio's times are in whole seconds.
           return message.body?.endsWith(ending) && message.dateCreated.getTime() >= sinceMs - 1_000;
         });
         return found ? { kind: 'found', sid: found.sid } : { kind: 'not_found' };
-      });
-      return outcome.kind === 'refused' ? retryLater('bad_reply') : outcome;
-    },
+      }),
+    findSender: () =>
+      lookUp(async () => {
+        const { from } = options;
+        const found = from.startsWith('+')
+          ? await client.incomingPhoneNumbers.list({ phoneNumber: from, limit: 1 })
+          : await client.shortCodes.list({ shortCode: from, limit: 1 });
+        const [number] = found.filter((one) => !('capabilities' in one) || one.capabilities.sms);
+        return number ? { kind: 'found', sid: number.sid } : { kind: 'not_found' };
+      }),
     close: () => http.close(),
   };
 }

@@ -9,6 +9,11 @@ export const ZIPS_FILE = fileURLToPath(new URL('../../dist/vendors/zips.bin', im
 /** The centroid of a ZIP, and how far from it the ZIP's doors are at most, as far as one can tell. */
 export type ZipArea = { readonly point: Point; readonly accuracyMeters: number };
 
+/** Whether a door may be in both areas. */
+export function areasTouch(one: ZipArea, other: ZipArea): boolean {
+  return distanceMeters(one.point, other.point) <= one.accuracyMeters + other.accuracyMeters;
+}
+
 /** The ZIP codes of the 50 states and DC. A ZIP is five digits as text; anything else is an unknown ZIP. */
 export type ZipTable = {
   /** The area of a ZIP; undefined for an unknown one. */
@@ -76,7 +81,7 @@ class LoadedZips implements ZipTable {
     for (let other = 0; other < this.#count; other++) {
       if (this.#stateAt(other) !== code) continue;
       const there = this.#areaAt(other);
-      if (distanceMeters(here.point, there.point) <= here.accuracyMeters + there.accuracyMeters) return true;
+      if (areasTouch(here, there)) return true;
     }
     return false;
   }

@@ -63,6 +63,7 @@ describe('the check of the settings', () => {
   test.each<[string, () => Record<string, string>, string, string]>([
     ['a key that Stripe refuses', () => ({ STRIPE_SECRET_KEY: 'sk_live_1' }), 'STRIPE_SECRET_KEY', 'refused'],
     ['a token that Twilio refuses', () => ({ TWILIO_AUTH_TOKEN: 'wrong' }), 'TWILIO_AUTH_TOKEN', 'refused'],
+    ['a number that the account has not', () => ({ TWILIO_FROM: '+15005550007' }), 'TWILIO_FROM', 'no number of this'],
     [
       'a password that Postgres refuses, or a database that there is not',
       () => ({ DATABASE_URL: database.url.replace(/[^/]*$/, 'nowhere') }),

@@ -61,8 +61,8 @@ describe('a dropoff', () => {
   it('counts from the point that a geocoder finds, with at least a street’s error', async () => {
     const geocoder = finds(east(11_000), 20);
     const reach = 40_000 + 10_000 + GEOCODER_ACCURACY_METERS;
-    const far = { ...zips, area: () => areaAt(11_000 + reach + 100, 10_000) };
-    const near = { ...zips, area: () => areaAt(11_000 + reach - 100, 10_000) };
+    const only = (meters: number) => ({ ...zips, area: (zip: string) => (zip ? areaAt(meters, 10_000) : undefined) });
+    const [far, near] = [only(11_000 + reach + 100), only(11_000 + reach - 100)];
     expect(await errors('1', { pickup: 'Pier 9', places: { geocoder, zips: far } })).toHaveLength(1);
     expect(await errors('1', { pickup: 'Pier 9', places: { geocoder, zips: near } })).toEqual([]);
     const region = finds(HERE, 200_000);
@@ -70,7 +70,7 @@ describe('a dropoff', () => {
   });
 
   it('counts from the ZIP of a pickup whose point is made up', async () => {
-    const geocoder = finds(HERE, 20);
+    const geocoder = finds(east(139_000), 20);
     const options = { pickup: '2 Main St, KS 11114', places: { geocoder } };
     expect(await errors('11113', options)).toHaveLength(1);
     expect(await errors('11113', { ...options, places: { geocoder, geocoderInvents: true } })).toEqual([]);
@@ -86,6 +86,11 @@ describe('a pickup', () => {
     expect((await locatePickup(places, address, STORE)).accuracyMeters).toBe(GEOCODER_ACCURACY_METERS);
     const atCentroid = { ...STORE, point: east(10) };
     expect((await locatePickup(places, address, atCentroid)).accuracyMeters).toBe(10_000);
+  });
+
+  it('is not the middle of a state that a geocoder finds for want of more', async () => {
+    const geocoder = finds(east(200_000), 300_000);
+    expect(await locatePickup({ ...places, geocoder }, '2 Main St', STORE)).toMatchObject({ point: HERE });
   });
 
   it('is the centroid of another ZIP, with its error', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { areNeighbours, findZip, foldAddress, STATE_CODES } from '../../src/domain/address.ts';
+import { areNeighbours, findZip, foldAddress, STATE_CODES, withoutUnit } from '../../src/domain/address.ts';
 
 test.each([
   ['350 5th Ave, New York, NY 10118', '10118'],
@@ -21,6 +21,31 @@ test.each(['', '12345 Main St, Springfield', '1 Main St', 'Call 555-12345-67', '
     expect(findZip(text)).toBeUndefined();
   },
 );
+
+test.each([
+  ['350 5th Ave #4, New York, NY 10118', '350 5th Ave, New York, NY 10118'],
+  ['350 5th Ave # 4B New York NY 10118', '350 5th Ave New York NY 10118'],
+  ['350 5th Ave, APT 12345, New York, NY', '350 5th Ave, New York, NY'],
+  ['350 5th Ave Unit B-2', '350 5th Ave'],
+  ['350 5th Ave, Suite #200, New York', '350 5th Ave, New York'],
+  ['350 5th Ave Apt. C, New York', '350 5th Ave, New York'],
+  ['350 5th Ave, Fl 2, New York', '350 5th Ave, New York'],
+  ['350 5th Ave 2nd floor', '350 5th Ave'],
+])('%j without its flat is %j', (text, house) => {
+  expect(withoutUnit(text)).toBe(house);
+});
+
+test.each([
+  '12 Ocean Dr, Miami, FL 33101',
+  '12 Ocean Dr, Miami FL 33101-0004',
+  '5 Unit St, Boston, MA 02108',
+  '5 Suite Rd',
+  '900 Highway #7, Ozark, AR 72949',
+  'Room & Board, 236 W 18th St, New York',
+  '#12 Main St',
+])('%j has no flat', (text) => {
+  expect(withoutUnit(text)).toBe(text);
+});
 
 test('addresses that differ in case and spaces fold to the same text', () => {
   expect(foldAddress('  1 Main\tSt,\n NEW  York\u00a0')).toBe(foldAddress('1 main st, new york'));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { linkEnding, septets, TEXT_KINDS, textBody } from '../../src/domain/customer-text.ts';
+import { linkEnding, segmentsOf, septets, TEXT_KINDS, textBody } from '../../src/domain/customer-text.ts';
 import { UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
 import { MAX_TEXT_SEGMENTS, TEXT_SEGMENT_SEPTETS, TEXT_SEPTETS } from '../../src/limits.ts';
 
@@ -13,10 +13,30 @@ function body(text: Partial<Parameters<typeof textBody>[0]> = {}, baseUrl = BASE
   );
 }
 
-test('the text with the tracking link reads as it always did', () => {
+test('the first text of an order says in both languages how to have no more', () => {
   expect(body()).toBe(
-    `Corner Market: your delivery is confirmed. Follow it here: https://delivery.example.com/track/${TOKEN}`,
+    'Corner Market: your delivery is confirmed. Reply STOP to end/para terminar. Follow it here: ' +
+      `https://delivery.example.com/track/${TOKEN}`,
   );
+  expect(body({ storeName: 'Corner Market of the Valencia Corridor' })).toBe(
+    'Corner Market of the Valencia Corridor: delivery confirmed. STOP: no texts/textos: ' +
+      `https://delivery.example.com/track/${TOKEN}`,
+  );
+  for (const kind of TEXT_KINDS) expect(body({ kind }).includes('STOP')).toBe(kind === 'tracking');
+});
+
+test('that takes no more segments than the words without it', () => {
+  const plain = ': your delivery is confirmed. Follow it here: ';
+  for (const storeName of ['A', 'Corner Market', 'x'.repeat(30), '[]{}'.repeat(20), '新鲜市场', '🍕'.repeat(50)]) {
+    for (let length = 20; length <= 200; length++) {
+      const base = `https://${'a'.repeat(length - 8)}`;
+      const text = body({ storeName }, base);
+      const [name = ''] = text.split(': ');
+      const least = septets(name) === null ? name : [...storeName].slice(0, 12).join('');
+      const segments = segmentsOf(`${least}${plain}${base}/track/${TOKEN}`);
+      expect(segmentsOf(text)).toBeLessThanOrEqual(Math.max(segments, septets(name) === null ? 0 : 1));
+    }
+  }
 });
 
 test('no text ends as one of another kind or order ends', () => {
@@ -50,16 +70,16 @@ describe('a store with a name in the GSM alphabet', () => {
   });
 
   test('is named in each of them, cut where it is long', () => {
-    expect(body({ storeName: 'x'.repeat(200) })).toMatch(/^x{37}\.\.\.: your/);
+    expect(body({ storeName: 'x'.repeat(200) })).toMatch(/^x{37}\.\.\.: delivery/);
     expect(body({ kind: 'delivered', storeName: 'Corner Market of the Valencia Corridor' })).toMatch(/^Corner Market/);
   });
 });
 
 test('typographic punctuation does not halve a segment', () => {
-  expect(body({ storeName: 'Joe’s “Deli” – Mission…' })).toMatch(/^Joe's "Deli" - Mission\.\.\.: your/);
+  expect(body({ storeName: 'Joe’s “Deli” – Mission…' })).toMatch(/^Joe's "Deli" - Mission\.\.\.: delivery/);
 });
 
 test('a name in another alphabet stays, cut after a whole character', () => {
-  expect(body({ storeName: '新鲜市场' })).toMatch(/^新鲜市场: your/);
-  expect(body({ storeName: '🍕'.repeat(50) })).toMatch(/^🍕{39}…: your/u);
+  expect(body({ storeName: '新鲜市场' })).toMatch(/^新鲜市场: delivery/);
+  expect(body({ storeName: '🍕'.repeat(50) })).toMatch(/^🍕{39}…: delivery/u);
 });

@@ -18,6 +18,7 @@ async function world(fails = false) {
   const wishes: unknown[] = [];
   const outcomes: string[] = [];
   const changed: string[] = [];
+  const sender: boolean[] = [];
   const { url } = await startServer({
     routes: twilioRoutes({
       authToken: TOKEN,
@@ -34,6 +35,7 @@ async function world(fails = false) {
         },
       },
       events: { detailsChanged: (id) => changed.push(id) },
+      senderSeen: async (works) => sender.push(works),
       observe: (vendor, type, outcome) => outcomes.push(`${vendor} ${type} ${outcome}`),
     }),
   });
@@ -43,7 +45,7 @@ async function world(fails = false) {
       headers: { 'X-Twilio-Signature': getExpectedTwilioSignature(TOKEN, BASE + path, form), ...headers },
       body: new URLSearchParams(form),
     });
-  return { call, url, reports, wishes, outcomes, changed };
+  return { call, url, reports, wishes, outcomes, changed, sender };
 }
 
 test('a signed call is recorded and answered with nothing to say', async () => {
@@ -56,6 +58,19 @@ test('a signed call is recorded and answered with nothing to say', async () => {
   expect(wishes).toEqual([['+14155550123', true, 'SM1']]);
   expect(changed).toEqual([orderId]);
   expect(outcomes).toEqual(['twilio status done', 'twilio inbound done']);
+});
+
+test('what carriers say of the sender is told, and not what they say of the recipient', async () => {
+  const { call, reports, sender } = await world();
+  for (const form of [
+    { MessageStatus: 'sent' },
+    { MessageStatus: 'undelivered', ErrorCode: '30034' },
+    { MessageStatus: 'undelivered', ErrorCode: '30003' },
+    { MessageStatus: 'delivered' },
+  ])
+    await call(STATUS_PATH, { MessageSid: 'SM1', ...form });
+  expect(sender).toEqual([false, true]);
+  expect(reports[1]).toMatchObject({ status: 'sender_refused', failureCode: '30034' });
 });
 
 test('a call that changes nothing, and one of no concern, are answered 200 and counted', async () => {

@@ -84,7 +84,7 @@ async function world(
   const arrive = () =>
     twilio.send({
       to: '+14155550123',
-      body: `Corner Market: your delivery is confirmed. Follow it here: https://track.example/track/${order.trackingToken}`,
+      body: `Corner Market: your delivery is confirmed. Reply STOP to end/para terminar. Follow it here: https://track.example/track/${order.trackingToken}`,
     });
   return { orderId, run, wait, arrive, texts, token: order.trackingToken, row: () => orderRow(sql, orderId) };
 }
@@ -270,7 +270,7 @@ test('a long name is cut after a whole character, and its text is found', async 
   await run();
   await wait(SOON);
   expect(await run()).toEqual({ kind: 'done' });
-  expect(JSON.stringify(texts())).toContain(`${'x'.repeat(38)}🍕…: your delivery`);
+  expect(JSON.stringify(texts())).toContain(`${'x'.repeat(38)}🍕…: delivery`);
   expect(texts()).toHaveLength(1);
   expect((await row()).sms_status).toBe('sent');
 });

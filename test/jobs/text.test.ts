@@ -5,7 +5,12 @@ import type { OptionalText } from '../../src/domain/customer-text.ts';
 import { twilioRoutes } from '../../src/http/routes/twilio.ts';
 import { createSmsJob } from '../../src/jobs/sms.ts';
 import { createTextJob } from '../../src/jobs/text.ts';
-import { ON_THE_WAY_USEFUL_SECONDS, TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
+import {
+  ON_THE_WAY_USEFUL_SECONDS,
+  OPT_OUT_ASKED_AGAIN_SECONDS,
+  SENDER_REFUSED_PAUSE_SECONDS,
+  TEXT_LOOKUP_SECONDS,
+} from '../../src/limits.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { type CallOrder, startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
@@ -46,6 +51,7 @@ async function world(options: Options = {}) {
   const { sql } = database;
   const tables = storeOf(sql, 'test');
   const outcomes: string[] = [];
+  const sender: boolean[] = [];
   let failures = options.failures ?? 0;
   const events = new OrderEvents();
   const { url } = await startServer({
@@ -60,6 +66,7 @@ async function world(options: Options = {}) {
         },
       },
       events,
+      senderSeen: async (works) => sender.push(works),
       observe: (_vendor, type, outcome) => outcomes.push(`${type} ${outcome}`),
     }),
   });
@@ -121,8 +128,17 @@ async function world(options: Options = {}) {
     token: order.trackingToken,
     standIn,
     outcomes,
+    sender,
     rows,
     sms: () => smsJob({ orderId, outboxId: jobs.sms?.id ?? 0 }),
+    /** Runs the newest job of these texts, and says in how many seconds it was due. */
+    async runKept(queue: 'sms' | 'text') {
+      const [row] = await sql`
+        select id, extract(epoch from run_at - now())::int as due from outbox
+        where order_id = ${orderId} and queue = ${queue} and done_at is null order by id desc limit 1`;
+      const job = { orderId, outboxId: row?.id ?? 0 };
+      return { due: row?.due, result: await (queue === 'sms' ? smsJob(job) : textJob(job)) };
+    },
     pickUp: async () => jobOf(await tables.pickUpOrder(orderId, driverId, STAMP)),
     deliver: async () => jobOf(await tables.deliverOrder(orderId, driverId, 'photo.webp', STAMP)),
     giveUp: async () => jobOf(await tables.markUndeliverable(orderId, driverId, 'wrong_address', STAMP)),
@@ -289,6 +305,96 @@ describe('what a customer answers', () => {
     await (await first.pickUp())();
     expect(await first.rows()).toEqual({ on_the_way: 'opted_out' });
     await storeOf(database.sql).setOptOut(first.phone, false, null);
+  });
+
+  test('at Twilio alone is asked about again by the text of another day, and a START there ends it', async () => {
+    const { sms, pickUp, deliver, standIn, phone, rows } = await world();
+    await sms();
+    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
+    standIn.orderCalls({ reach: () => null });
+    standIn.receive({ from: phone, body: 'STOP' });
+    await (await pickUp())();
+    const store = storeOf(database.sql);
+    const runLater = await deliver();
+    expect(await store.findOptOut(phone)).toMatchObject({ optedOut: true, source: 'twilio' });
+    const nextDay = () => database.sql`
+      update text_opt_outs set changed_at = changed_at - make_interval(secs => ${OPT_OUT_ASKED_AGAIN_SECONDS})
+      where source = 'twilio'`;
+    await nextDay();
+    const stopped = await world({ phone });
+    standIn.receive({ from: phone, body: 'START' });
+    await runLater();
+    expect(await rows()).toEqual({ on_the_way: '21610', delivered: 'sent' });
+    expect(await store.findOptOut(phone)).toMatchObject({ optedOut: false });
+    await stopped.sms();
+    expect(stopped.links()).toHaveLength(1);
+  });
+
+  test('at Twilio alone holds for a day from each refusal on', async () => {
+    const { sms, pickUp, deliver, tracking, rows } = await world({ phone: '+15005550004' });
+    await sms();
+    await database.sql`
+      update text_opt_outs set changed_at = changed_at - make_interval(secs => ${OPT_OUT_ASKED_AGAIN_SECONDS})
+      where source = 'twilio'`;
+    await (await pickUp())();
+    await (await deliver())();
+    expect([await tracking(), await rows()]).toEqual(['21610', { on_the_way: '21610', delivered: 'opted_out' }]);
+    await storeOf(database.sql).setOptOut('+15005550004', false, null);
+  });
+
+  test('that comes with a call of Twilio’s is kept, too', async () => {
+    const { sms, phone, tracking } = await world({ calls: { codeOf: () => 21610 } });
+    await sms();
+    await expect.poll(tracking, SOON).toBe('21610');
+    expect(await storeOf(database.sql).findOptOut(phone)).toMatchObject({ optedOut: true, source: 'twilio' });
+  });
+});
+
+describe('a text that no carrier takes from this sender', () => {
+  test.each(['sms', 'text'] as const)('is kept, told and sent again until one does: %s', async (queue) => {
+    let isRegistered = false;
+    const order = await world({ calls: { codeOf: () => (isRegistered ? null : 30034), stages: ['sending', 'sent'] } });
+    const { sms, pickUp, runKept, sender, standIn, tracking, rows } = order;
+    expect(await (queue === 'sms' ? sms : await pickUp())()).toEqual(DONE);
+    await expect.poll(() => sender, SOON).toEqual([false]);
+    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
+    if (queue === 'sms') expect(await tracking()).toBe('sent');
+    for (const expected of [
+      [false, false],
+      [false, false, true],
+    ]) {
+      const { due, result } = await runKept(queue);
+      expect(result).toEqual(DONE);
+      expect(due).toBeGreaterThan(SENDER_REFUSED_PAUSE_SECONDS / 2);
+      await expect.poll(() => sender, SOON).toEqual(expected);
+      await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
+      isRegistered = true;
+    }
+    await expect.poll(queue === 'sms' ? tracking : async () => (await rows()).on_the_way, SOON).toBe('delivered');
+    expect(standIn.entries()).toHaveLength(3);
+    expect((await runKept(queue)).due).toBeUndefined();
+  });
+
+  test('is not found by a look-up after a send of unknown outcome', async () => {
+    const codes = [30034];
+    const { pickUp, runKept, wait, standIn, rows } = await world({
+      calls: { codeOf: () => codes.shift() ?? null },
+      faults: {
+        next: [
+          { kind: 'delay', ms: 0 },
+          { kind: 'reset', effect: 'before' },
+        ],
+      },
+    });
+    await (await pickUp())();
+    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
+    expect((await runKept('text')).result).toMatchObject({ kind: 'wait' });
+    for (const seconds of TEXT_LOOKUP_SECONDS) {
+      await wait(seconds);
+      await runKept('text');
+    }
+    await expect.poll(async () => (await rows()).on_the_way, SOON).toBe('delivered');
+    expect(standIn.entries()).toHaveLength(2);
   });
 });
 

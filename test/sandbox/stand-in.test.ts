@@ -167,7 +167,9 @@ test.each([
   expect((await control(`${url}/_control/faults`, body)).status).toBe(400);
 });
 
-test('lists Twilio’s messages by phone and day, newest first', async () => {
+type MessagesPage = { messages: { body: string }[]; next_page_uri: string | null };
+
+test('lists Twilio’s messages by phone and day, newest first, and by pages', async () => {
   const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
   onTestFinished(() => standIn.close());
   const headers = { Authorization: `Basic ${Buffer.from('AC1:any').toString('base64')}` };
@@ -183,6 +185,11 @@ test('lists Twilio’s messages by phone and day, newest first', async () => {
   expect(await list('To=%2B15551234567&DateSent%3E=2020-01-01')).toEqual(['two', 'one']);
   expect(await list('To=%2B15551234567&DateSent%3E=2999-01-01')).toEqual([]);
   expect(await list('To=%2B15557654321')).toEqual([]);
+  const page = async (uri: string) => (await (await fetch(standIn.url + uri, { headers })).json()) as MessagesPage;
+  const first = await page('/2010-04-01/Accounts/AC1/Messages.json?PageSize=1');
+  const second = await page(first.next_page_uri ?? '');
+  expect([first, second].map(({ messages }) => messages[0]?.body)).toEqual(['two', 'one']);
+  expect(second.next_page_uri).toBeNull();
 });
 
 test('a ledger that has grown large is set aside once and read again whole', () => {

@@ -185,9 +185,9 @@ describe('what Twilio says of a text', () => {
       await order.store.openOptionalTexts([text?.outbox_id ?? 0], UNBOUNDED);
       await order.store.countOptionalSends([{ orderId, kind, earlierSends: 0 }]);
     }
+    const [text] = await order.texts();
     const record = async (sid = 'SM1') => {
       if (kind === 'tracking') return recordText(sql, orderId, { status: 'sent', sid }, order.jobs.sms?.id ?? 0);
-      const [text] = await order.texts();
       const result = { status: 'sent', sid } as const;
       const recorded = await order.store.recordOptionalTexts([
         { orderId, kind, result, outboxId: text?.outbox_id ?? 0 },
@@ -233,6 +233,25 @@ describe('what Twilio says of a text', () => {
       expect(await record()).toBe(false);
       expect(await status()).toEqual(['delivered', null]);
       expect((await events()).map(({ type }) => type)).toEqual(['sms_delivered']);
+    });
+
+    test('that the sender is refused makes it owed again, whichever of report and answer is quicker', async () => {
+      for (const isQuicker of [true, false]) {
+        const { record, say, status, events, orderId, store, retailerId } = await sent(kind);
+        if (!isQuicker) await record();
+        expect(await say('sender_refused', 'SM1', '30034')).toBe(true);
+        expect(await say('sender_refused', 'SM1', '30034')).toBe(false);
+        expect(await record('SM1')).toBe(false);
+        expect(await say('delivered', 'SM1')).toBe(false);
+        const owed = await database.sql`
+          select queue from outbox where order_id = ${orderId} and done_at is null and run_at > now() + interval '5 minutes'
+            and queue in ('sms', 'text')`;
+        expect(owed.map(({ queue }) => queue)).toEqual([kind === 'tracking' ? 'sms' : 'text']);
+        expect((await events()).at(-1)).toMatchObject({ type: 'sms_kept', data: { kind, code: '30034' } });
+        const shown = await store.findStoreOrder(orderId, retailerId);
+        const seen = kind === 'tracking' ? (await status())[0] : shown?.texts[0]?.status;
+        expect(seen).toBe(isQuicker ? 'queued' : 'sent');
+      }
     });
 
     test('of another message than the one on record changes nothing', async () => {

@@ -26,12 +26,16 @@ export type BucketAccount = {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** Whether the key may list the bucket; without it nobody says what is absent. */
+  readonly mayList?: boolean;
+  /** Whether the key may read objects; true by default. */
+  readonly mayRead?: boolean;
 };
 
 const MAX_CLOCK_DIFFERENCE_MS = 15 * 60_000;
 
 /**
- * One bucket behind Amazon S3's HTTP API in path style: PUT, GET, HEAD and DELETE of objects only. It is as
+ * One bucket behind Amazon S3's HTTP API in path style: PUT, GET, HEAD and DELETE of objects, and HEAD of it. It is as
  * strict as the strictest store: it verifies every request's Signature V4 and its body's SHA-256, has ACLs
  * turned off (any `x-amz-acl` is refused) and knows no other checksums.
  */
@@ -97,6 +101,8 @@ function serve(
   const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/');
   const key = rest.join('/');
   if (bucket !== account.bucket) return void refuse(response, { status: 404, code: 'NoSuchBucket' });
+  const denied = { status: 403, code: 'AccessDenied' };
+  if (key === '' && request.method === 'HEAD') return void response.writeHead(account.mayList ? 200 : 403).end();
   if (key === '') return void refuse(response, { status: 501, code: 'NotImplemented' });
   if (request.method === 'PUT') {
     objects.set(key, { bytes: body, contentType: request.headers['content-type'] });
@@ -108,7 +114,8 @@ function serve(
     return void response.writeHead(204).end();
   }
   const object = objects.get(key);
-  if (!object) return void refuse(response, { status: 404, code: 'NoSuchKey' });
+  if (account.mayRead === false) return void refuse(response, denied);
+  if (!object) return void refuse(response, account.mayList ? { status: 404, code: 'NoSuchKey' } : denied);
   response.writeHead(200, {
     'content-length': object.bytes.length,
     ...(object.contentType ? { 'content-type': object.contentType } : {}),

@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
+  GEOCODER_ACCURACY_METERS,
   GEOCODER_FOUND_MS,
   GEOCODER_NOT_FOUND_MS,
   MAX_GEOCODER_REQUESTS,
   MAX_GEOCODER_WAITING_PER_STORE,
+  PUBLIC_GEOCODER_PACE_MS,
 } from '../../src/limits.ts';
 import { createGeocoder } from '../../src/vendors/geocoder.ts';
 import { STEP_MS } from '../harness/patience.ts';
@@ -52,6 +54,7 @@ test('asks as Nominatim expects it and finds the place with its accuracy', async
     key: 'secret',
     format: 'jsonv2',
     limit: '1',
+    countrycodes: 'us,pr,vi,gu,as,mp,um,fm,mh,pw',
     q: '350 5th Ave, New York & more',
   });
 });
@@ -59,6 +62,51 @@ test('asks as Nominatim expects it and finds the place with its accuracy', async
 test('finds a place without a bounding box, its numbers as numbers', async () => {
   const { geocoder } = await world((_request, response) => response.end('[{"lat": 1.5, "lon": -2}]'));
   expect(await geocoder.geocode('a', 'store')).toEqual({ kind: 'found', point: { lat: 1.5, lng: -2 } });
+});
+
+test('a flat is no part of what is asked, and all flats of a house are one answer', async () => {
+  const { geocoder, asked } = await world(found);
+  for (const line of ['350 5th Ave #4', '350 5th Ave, Apt. 12B', '350 5th Ave', '350 5th Ave, 2nd Floor']) {
+    expect(await geocoder.geocode(`${line}, New York, NY 10118`, 'store')).toMatchObject({ kind: 'found' });
+  }
+  expect(asked.map((url) => url.searchParams.get('q'))).toEqual(['350 5th Ave, New York, NY 10118']);
+});
+
+test.each([
+  ['a street', 26, GEOCODER_ACCURACY_METERS],
+  ['a ZIP code', 21, GEOCODER_ACCURACY_METERS],
+  ['a house', 30, 81],
+])('%s is known as well as its kind can be, whatever its box', async (_name, rank, meters) => {
+  const place = { ...PLACE, place_rank: rank };
+  const { geocoder } = await world((_request, response) => response.end(JSON.stringify([place])));
+  expect(await geocoder.geocode('a', 'store')).toMatchObject({ kind: 'found', accuracyMeters: meters });
+});
+
+test('the public Nominatim is asked once a second by all geocoders, which say who they are', async () => {
+  vi.useFakeTimers();
+  const asked: { q: string | null; agent: string | undefined }[] = [];
+  vi.stubGlobal('fetch', async (url: URL, { headers }: { headers: Record<string, string> }) => {
+    asked.push({ q: url.searchParams.get('q'), agent: headers['User-Agent'] });
+    return new Response(JSON.stringify([PLACE]));
+  });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+  const url = 'https://nominatim.openstreetmap.org';
+  const contact = 'hilfe@b\u00fccher.example';
+  const open = () => createGeocoder({ url, contact, timeoutMs: 10 * PUBLIC_GEOCODER_PACE_MS });
+  const [one, other] = [open(), open()];
+  const answers = [one.geocode('a', 'store'), other.geocode('b', 'store'), one.geocode('c', 'another')];
+  const texts = () => asked.map(({ q }) => q);
+  expect(await answers[0]).toMatchObject({ kind: 'found' });
+  await vi.advanceTimersByTimeAsync(PUBLIC_GEOCODER_PACE_MS - 1);
+  expect(texts()).toEqual(['a']);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(texts()).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(PUBLIC_GEOCODER_PACE_MS);
+  expect((await Promise.all(answers)).map(({ kind }) => kind)).toEqual(['found', 'found', 'found']);
+  expect(new Set(asked.map(({ agent }) => agent))).toEqual(new Set(['sameday-dispatch (hilfe@b%C3%BCcher.example)']));
 });
 
 test.each([

@@ -18,8 +18,8 @@ const NAME = `ab${'0'.repeat(30)}.jpg`;
 const OTHER_BOUND_MS = 2 * TEST_MS;
 
 /** Bounds short enough for a test. */
-async function world(changes: Partial<BucketSettings> = {}) {
-  const server = await startBucketServer(ACCOUNT);
+async function world(changes: Partial<BucketSettings> = {}, rights: { mayList?: boolean; mayRead?: boolean } = {}) {
+  const server = await startBucketServer({ ...ACCOUNT, ...rights });
   onTestFinished(() => server.close());
   return { server, storage: storageOf(server, changes) };
 }
@@ -37,16 +37,25 @@ function storageOf(server: BucketServer, changes: Partial<BucketSettings> = {}) 
   return storage;
 }
 
-test('gives back what was put, until it is removed', async () => {
-  const { server, storage } = await world();
-  const name = newPhotoName();
-  expect(await storage.get(name)).toBeNull();
-  await storage.put(name, PHOTO);
-  expect(await storage.get(name)).toEqual(PHOTO);
-  await storage.remove(name);
-  expect(await storage.get(name)).toBeNull();
-  expect(server.objects.size).toBe(0);
-  await storage.remove(name);
+test.each([false, true])(
+  'gives back what was put, until it is removed; whether its key may list: %s',
+  async (mayList) => {
+    const { server, storage } = await world({}, { mayList });
+    const name = newPhotoName();
+    expect(await storage.get(name)).toBeNull();
+    await storage.put(name, PHOTO);
+    expect(await storage.get(name)).toEqual(PHOTO);
+    await storage.remove(name);
+    expect(await storage.get(name)).toBeNull();
+    expect(server.objects.size).toBe(0);
+    await storage.remove(name);
+  },
+);
+
+test('a photo that the key may not read is not taken for an absent one', async () => {
+  const { storage } = await world({}, { mayList: true, mayRead: false });
+  await storage.put(NAME, PHOTO);
+  await expect(storage.get(NAME)).rejects.toMatchObject({ code: 'AccessDenied' });
 });
 
 test('puts a photo as one signed object of its type, and puts again over one of the same name', async () => {

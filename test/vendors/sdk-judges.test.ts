@@ -1,16 +1,19 @@
 /** What is sent to Stripe and Twilio without their SDKs, beside what the SDKs send and make of the replies. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import Stripe from 'stripe';
 import twilio from 'twilio';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import * as objects from '../../src/sandbox/stripe-objects.ts';
+import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import type { ChargeRequest } from '../../src/vendors/charger.ts';
 import { createHttpExchange } from '../../src/vendors/http-exchange.ts';
 import { createStripeCharger, outcomeOfError } from '../../src/vendors/stripe.ts';
 import { openStripe } from '../../src/vendors/stripe-http.ts';
 import { createTwilioSender, refusalOf } from '../../src/vendors/twilio.ts';
 import { STEP_MS } from '../harness/patience.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
 
 type Received = { method: string; path: string; headers: Record<string, unknown>; fields: string[][] };
 
@@ -159,17 +162,21 @@ async function twilioWorld(status: number, reply: unknown) {
     timeoutMs: STEP_MS,
   });
   onTestFinished(() => sender.close());
-  // The SDK's own client, led here instead of to Twilio.
-  const httpClient = new twilio.RequestClient();
-  const request = httpClient.request.bind(httpClient);
-  httpClient.request = (options) =>
-    request({ ...options, uri: options.uri.replace('https://api.twilio.com', apiBase) });
-  const { messages } = twilio(...account, { httpClient });
+  const { messages } = twilio(...account, { httpClient: clientTo(apiBase) });
   return {
     received,
     sender,
     createBySdk: (text: typeof TEXT & { statusCallback?: string }) => messages.create({ ...text, from }),
   };
+}
+
+/** The SDK's own client, led here instead of to Twilio. */
+function clientTo(apiBase: string) {
+  const httpClient = new twilio.RequestClient();
+  const request = httpClient.request.bind(httpClient);
+  httpClient.request = (options) =>
+    request({ ...options, uri: options.uri.replace('https://api.twilio.com', apiBase) });
+  return httpClient;
 }
 
 test.each<[string, typeof TEXT & { statusUrl?: string }]>([
@@ -209,4 +216,21 @@ test.each(TWILIO_REFUSALS)('a %i %j of Twilio’s is the same error as by its SD
     (thrown: { status: number; code?: unknown }) => thrown,
   );
   expect({ ...(await sender.send(TEXT)), says: undefined }).toEqual(refusalOf(error.status, error.code));
+});
+
+/** What an object of the SDK has, by name, as its type promises. */
+const undefinedIn = (instance: { toJSON(): object }) =>
+  Object.entries(instance.toJSON()).flatMap(([name, value]) => (value === undefined ? [name] : []));
+
+test('what the stand-in for Twilio answers has every property of the SDK’s objects', async () => {
+  const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
+  onTestFinished(() => standIn.close());
+  const sid = `AC${'0'.repeat(32)}`;
+  const client = twilio(sid, 'token', { httpClient: clientTo(standIn.url) });
+  const created = await client.messages.create({ to: '+14155550123', from: '+15005550006', body: 'text' });
+  const [listed] = await client.messages.list({ limit: 1 });
+  const [number] = await client.incomingPhoneNumbers.list({ phoneNumber: '+15005550006', limit: 1 });
+  const [code] = await client.shortCodes.list({ shortCode: '12345', limit: 1 });
+  for (const instance of [created, listed, number, code]) expect(instance && undefinedIn(instance)).toEqual([]);
+  expect([created.status, listed?.status]).toEqual(['queued', 'delivered']);
 });

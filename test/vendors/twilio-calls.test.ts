@@ -74,6 +74,13 @@ describe('the news of a text', () => {
     });
   });
 
+  test.each(['30002', '30032', '30033', '30034'])('is with %s of the sender, whoever the text is for', (code) => {
+    for (const said of ['undelivered', 'failed']) {
+      const told = read({ MessageStatus: said, ErrorCode: code });
+      expect(told).toMatchObject({ status: 'sender_refused', failureCode: code });
+    }
+  });
+
   test('without a code has none of Twilio’s', () => {
     expect(read({ MessageStatus: 'undelivered' })?.failureCode).toBe('unknown');
     expect(read({ MessageStatus: 'undelivered', ErrorCode: 'x; drop' })?.failureCode).toBe('unknown');

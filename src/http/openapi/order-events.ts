@@ -46,4 +46,5 @@ export const ORDER_EVENTS: Readonly<Record<string, JsonSchema>> = {
   sms_undelivered: object({ ...TEXT, code: STRING }),
   sms_failed: object({ code: orNull(STRING) }, TEXT),
   sms_retried: object(TEXT),
+  sms_kept: object({ ...TEXT, code: STRING }),
 };

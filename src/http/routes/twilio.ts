@@ -22,6 +22,8 @@ type Parts = {
   readonly addressesOf: (head: RequestHead) => readonly string[];
   readonly store: Pick<Store, 'recordTextReport' | 'setOptOut'>;
   readonly events: Pick<OrderEvents, 'detailsChanged'>;
+  /** Told whether carriers take texts of the sending number. */
+  readonly senderSeen: (works: boolean) => Promise<unknown>;
   /** Counts each call by its type and what became of it. */
   readonly observe: (vendor: 'twilio', type: CallType, outcome: CallOutcome | 'unsigned' | 'failed') => void;
 };
@@ -41,6 +43,8 @@ export function twilioRoutes(parts: Parts): Route<string>[] {
     signedRoute(parts, TWILIO_STATUS_PATH, 'status', async (query, form) => {
       const report = readStatus(query, form);
       if (!report) return 'ignored';
+      if (report.status === 'delivered' || report.status === 'sender_refused')
+        await parts.senderSeen(report.status === 'delivered');
       if (!(await store.recordTextReport(report))) return 'unchanged';
       events.detailsChanged(report.orderId);
       return 'done';

@@ -6,7 +6,7 @@ import { runBundled } from './bundled.mjs';
 import { prepare, ROOT } from './prepare.mjs';
 
 const [name, ...args] = process.argv.slice(2);
-if (name && !/^[a-z-]+$/.test(name)) throw new Error('Name a benchmark: node scripts/bench.mjs tap-to-screen');
+if (name && !/^[a-z-]+$/.test(name)) throw new Error('Name a benchmark: node scripts/bench.mjs matcher');
 await prepare();
 const names = name
   ? [name]

@@ -1,6 +1,6 @@
 import { Day } from '../replay/day.ts';
 import type { Instance } from '../replay/instance.ts';
-import { percentile } from '../support/tap-support.ts';
+import { percentile } from '../support/percentile.ts';
 import { loadTestTiers } from '../support/tiers.ts';
 import { type Delivery, type Doors, type Known, planInstance } from './day.ts';
 import { writeSolution } from './solution.ts';

@@ -2,7 +2,7 @@ import { modelTravelMs } from '../../src/planner/place.ts';
 import { Planner } from '../../src/planner/planner.ts';
 import type { OpenOrder, PlannedDriver } from '../../src/planner/types.ts';
 import { offset, seeded } from '../../test/harness/world.ts';
-import { percentile } from '../support/tap-support.ts';
+import { percentile } from '../support/percentile.ts';
 import { RETAIL_RULES } from './retail.ts';
 
 const MINUTE_MS = 60_000;

@@ -11,7 +11,7 @@
  * A rule of dispatch is kept only if it does well here: run it before and after a change.
  */
 import { parseArgs } from 'node:util';
-import { percentile } from '../support/tap-support.ts';
+import { percentile } from '../support/percentile.ts';
 import { loadTestTiers } from '../support/tiers.ts';
 import { Day, type Fate } from './day.ts';
 import { instanceNames, readInstance } from './instance.ts';

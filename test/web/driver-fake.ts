@@ -72,7 +72,9 @@ export async function serveDriver() {
   const page = driverPageRoutes({ assets, sandbox: true, publicUrl: null });
   const sockets = new Set<WebSocket>();
   const actions: string[] = [];
+  const heard: string[] = [];
   const duties: object[] = [];
+  let held: Promise<void> | null = null;
   let refusal: object | null = null;
   let state: State = { on_duty: true, orders: [], stops: [] };
   let day = { deliveries: 0, returns: 0, earnings_cents: 0, held_cents: 0 };
@@ -107,9 +109,15 @@ export async function serveDriver() {
     if (path.startsWith('/assets/')) {
       return assets.serve(path.slice('/assets/'.length), '') ?? { status: 404, body: '' };
     }
-    if (area === 'orders' && kind) return act(id, kind as ActionKind);
+    if (area === 'orders' && kind) {
+      heard.push(kind);
+      await held;
+      heard.push('answer');
+      return act(id, kind as ActionKind);
+    }
     if (area === 'orders') return json(200, { success: true, ...state });
     if (area === 'day') return json(200, { success: true, day });
+    if (area === 'location') heard.push('position');
     if (area === 'location') return json(200, { success: true, taken: true });
     if (area === 'duty') {
       const duty = JSON.parse(body.toString()) as { on_duty: boolean; until?: string };
@@ -131,6 +139,7 @@ export async function serveDriver() {
     socket.on('close', () => sockets.delete(socket));
     socket.on('message', (text) => {
       const { type } = JSON.parse(String(text)) as { type: string };
+      if (type === 'position') heard.push(type);
       if (type === 'ping') socket.send('{"type":"pong"}');
       if (type !== 'hello') return;
       sockets.add(socket);
@@ -143,6 +152,16 @@ export async function serveDriver() {
     /** What the service has taken: the action, and whom the order is for. */
     actions,
     duties,
+    /** What came of positions and actions, and each answer to an action, in this order. */
+    heard,
+    /** Lets the answers to actions wait until the function that it returns is called. */
+    hold(): () => void {
+      let release = () => {};
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
+    },
     /** Tells the page another state. */
     tell(changes: Partial<State>) {
       state = { ...state, ...changes };

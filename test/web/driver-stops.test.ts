@@ -7,7 +7,12 @@ import { north, orderFor, STORE, serveDriver, stopsOf } from './driver-fake.ts';
 const PHONE = { width: 360, height: 740 };
 const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 type Fake = Awaited<ReturnType<typeof serveDriver>>;
-type Options = { readonly locale?: string; readonly at?: { readonly lat: number; readonly lng: number } };
+type Options = {
+  readonly locale?: string;
+  readonly at?: { readonly lat: number; readonly lng: number };
+  /** Whether the test may let time pass. */
+  readonly clock?: boolean;
+};
 
 describe.skipIf(findChromium() === undefined)('the driver’s page with several orders, in Chromium', () => {
   let fake: Fake;
@@ -33,7 +38,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
   afterAll(() => browser?.close());
 
   /** A phone that is signed in, on duty at the store. */
-  async function open({ locale = 'en-US', at = STORE }: Options = {}): Promise<Page> {
+  async function open({ locale = 'en-US', at = STORE, clock = false }: Options = {}): Promise<Page> {
     const context = await browser.newContext({
       viewport: PHONE,
       hasTouch: true,
@@ -43,6 +48,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     });
     const page = await context.newPage();
     pages.push(page);
+    if (clock) await page.clock.install();
     await page.goto(`${fake.url}/driver`);
     await page.locator('#token').fill('sdd_any');
     await page.locator('#sign-in-button').click();
@@ -128,6 +134,26 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(fake.actions.indexOf('pick-up Jordan')).toBeLessThan(fake.actions.indexOf('deliver Jordan'));
     await eventually(() => page.locator('#waiting').isHidden()).toBe(true);
     expect(await headline(page)).toBe('Maria');
+  });
+
+  it('tells what was done before it tells where the phone is, which may bring another order', async () => {
+    const page = await open({ clock: true });
+    fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    await page.context().setOffline(true);
+    await page.locator('#link[data-state=offline]').waitFor();
+    await press(page, 'Picked up');
+    fake.heard.length = 0;
+    const release = fake.hold();
+    await page.context().setOffline(false);
+    await page.locator('#link[data-state=live]').waitFor();
+    await eventually(() => fake.heard).toContain('pick-up');
+    // By then the page would have told its position.
+    await page.clock.fastForward(5_000);
+    await page.evaluate("fetch('/driver/day')");
+    release();
+    await eventually(() => fake.heard).toContain('position');
+    expect(fake.heard).toEqual(['pick-up', 'answer', 'position']);
   });
 
   it('shows what a route gains at once, but at a door only after the handover', async () => {

@@ -5,3 +5,6 @@ create table charge_retries (
   due_at timestamptz not null
 );
 create index charge_retries_due on charge_retries (due_at);
+
+-- When Stripe first repeated a failure under the key of an attempt, instead of its result.
+alter table payments add column failure_repeated_at timestamptz;

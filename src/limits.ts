@@ -1011,8 +1011,8 @@ export const DUE_CHARGES_ROWS = 500;
 export const MAX_CARD_DECLINES = 8;
 /** Time for which the networks count the declines of a card. */
 export const CARD_WINDOW_SECONDS = 24 * 3_600;
-/** Pause of a charge while as many others as a card may be declined for are tried on it. A bank takes 1 to 3 s. */
-export const CARD_WAIT_MS = 5_000;
+/** Shortest time for which a retry waits whose card has no room for another decline, and until it is asked about again. */
+export const CARD_WAIT_SECONDS = 15 * 60;
 /**
  * Attempts of one order's charge with all that an operator asked for. At least MAX_PAYMENT_ATTEMPTS and below
  * MAX_CHARGES_SEARCHED, or a look-up could miss one.
@@ -1024,8 +1024,8 @@ export const OPERATOR_BATCH = 500;
 export const STRIPE_KEY_SECONDS = 23 * 3_600;
 /**
  * Time before STRIPE_KEY_SECONDS in which a charge is neither sent nor looked up: Stripe's search finds a
- * charge about a minute after it was made, or later in an outage of theirs. Below STRIPE_KEY_SECONDS. Also the age
- * of a charge from which what Stripe repeats a failure of, and does not list, was never made.
+ * charge about a minute after it was made, or later in an outage of theirs. Below STRIPE_KEY_SECONDS. Also the time
+ * after which a charge was never made whose failure Stripe repeats, and which it does not list.
  */
 export const STRIPE_QUIET_SECONDS = 10 * 60;
 /** Time after an order's end from which the operator's figures count a charge as not refunded. */

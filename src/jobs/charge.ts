@@ -1,12 +1,5 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
-import {
-  CARD_WAIT_MS,
-  CARD_WINDOW_SECONDS,
-  MAX_PAYMENT_ATTEMPTS,
-  STRIPE_KEY_SECONDS,
-  STRIPE_QUIET_SECONDS,
-  VENDOR_PAUSE_MS,
-} from '../limits.ts';
+import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
@@ -28,7 +21,10 @@ declare module '../queues/queues.ts' {
  * the job sends the same idempotency key, and Stripe answers with the same charge.
  */
 export function createChargeJob(deps: {
-  readonly store: Pick<Store, 'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'finishJobs'>;
+  readonly store: Pick<
+    Store,
+    'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'noteRepeatedFailure' | 'finishJobs'
+  >;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
   readonly stripe: Pick<Charger, 'charge' | 'findCharge' | 'findRecentCharge'>;
@@ -49,7 +45,7 @@ export function createChargeJob(deps: {
       await finish(outboxId);
       return { kind: 'done' };
     }
-    if (attempt.card === 'busy') return { kind: 'wait', forMs: CARD_WAIT_MS };
+    if (attempt.cardWaitSeconds !== null) return putBack(attempt, attempt.cardWaitSeconds, outboxId);
     // The time of the statement counts, in case the process was suspended during it.
     const keySeconds = attempt.ageSeconds + Math.max(0, clock.now() - openingMs) / 1_000;
     const untilLookUp = STRIPE_KEY_SECONDS - keySeconds;
@@ -60,8 +56,8 @@ export function createChargeJob(deps: {
     const sent = await send(attempt, isLookUp);
     const isReplay = sent.kind === 'retry_later' && sent.reason === 'replayed_error';
     const outcome = isReplay ? await lookUp(attempt, keySeconds) : sent;
-    // Stripe bounds its search by itself: charges go on.
-    if (isLookUp && outcome.kind === 'retry_later' && outcome.rateLimited)
+    // Stripe bounds what is looked up by itself: charges go on.
+    if ((isLookUp || isReplay) && outcome.kind === 'retry_later' && outcome.rateLimited)
       return { kind: 'wait', forMs: VENDOR_PAUSE_MS };
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;
@@ -70,6 +66,14 @@ export function createChargeJob(deps: {
     if (written) deps.events.paymentRecorded(orderId, result.status === 'paid' ? 'paid' : 'failed');
     return { kind: 'done' };
   };
+
+  /** A charge whose card must wait fails until then, and keeps its attempts. */
+  async function putBack({ orderId }: PaymentAttempt, waitSeconds: number, outboxId: number): Promise<JobResult> {
+    const result = { failureCode: CARD_SPENT, final: true, retryAfterSeconds: Math.ceil(waitSeconds) };
+    const changed = await store.recordDeclined({ orderId, attempt: null }, result, outboxId);
+    if (changed) deps.events.paymentRecorded(orderId, 'failed');
+    return { kind: 'done' };
+  }
 
   /** False if the result was recorded before. */
   async function record(
@@ -90,7 +94,6 @@ export function createChargeJob(deps: {
   async function send(attempt: PaymentAttempt, isKeyOld: boolean): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId, stripePaymentMethodId } = attempt;
     if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };
-    if (attempt.card === 'spent') return CARD_SPENT;
     if (isKeyOld) {
       const found = await stripe.findCharge(orderId);
       return found.kind === 'not_found' ? NEVER_ARRIVED : found;
@@ -107,23 +110,20 @@ export function createChargeJob(deps: {
 
   /**
    * What became of an attempt whose key repeats a failure. Stripe may finish later what failed, so that there is
-   * no charge counts only after a while. A decline may be that of an earlier attempt.
+   * no charge counts only a while after the failure was repeated first. A decline may be that of an earlier attempt.
    */
   async function lookUp(attempt: PaymentAttempt, ageSeconds: number): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId } = attempt;
     const found = await stripe.findRecentCharge({ orderId, customerId: stripeCustomerId ?? '', ageSeconds });
     if (found.kind === 'paid' || found.kind === 'retry_later') return found;
     if (attempt.attempt === 1 && found.kind !== 'not_found') return found;
-    return ageSeconds < STRIPE_QUIET_SECONDS ? retryLater('replayed_error') : NEVER_ARRIVED;
+    const repeatedSeconds = await store.noteRepeatedFailure(attempt);
+    return repeatedSeconds < STRIPE_QUIET_SECONDS ? retryLater('replayed_error') : NEVER_ARRIVED;
   }
 }
 
+const CARD_SPENT = 'card_declined_too_often';
 const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };
-const CARD_SPENT: ChargeOutcome = {
-  kind: 'declined',
-  code: 'card_declined_too_often',
-  retryAfterSeconds: CARD_WINDOW_SECONDS,
-};
 
 function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResult | JobResult {
   switch (outcome.kind) {

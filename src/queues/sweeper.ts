@@ -4,6 +4,7 @@ import {
   END_LEASES_ROWS,
   ENDED_KEYS_ROWS,
   EVENTS_KEPT_DAYS,
+  MAX_PAYMENT_ATTEMPTS,
   OUTBOX_KEPT_DAYS,
   OUTBOX_PRUNE_ROWS,
   OUTBOX_SWEEP_MS,
@@ -84,7 +85,7 @@ export function startSweeper(
       relay(rows);
     });
     await attempt('declined charges', async () => {
-      const again = await store.retryDueCharges(DUE_CHARGES_ROWS);
+      const again = await store.retryDueCharges(MAX_PAYMENT_ATTEMPTS, DUE_CHARGES_ROWS);
       relay(again.flatMap(({ outbox }) => outbox));
     });
     await attempt('parked webhooks', async () => {

@@ -1,7 +1,6 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import type { PaymentStatus } from '../domain/order.ts';
-import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../limits.ts';
-import { UNCOUNTED_DECLINES } from '../vendors/stripe-declines.ts';
+import { cardOf, waitsOfCards } from './card-tries.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
@@ -20,10 +19,10 @@ export type PaymentAttempt = {
   /** Whether no other attempt may follow it. */
   readonly isLast: boolean;
   /**
-   * Whether the card may be tried. A first attempt of an order always may. `spent`: its network counts too many
-   * declines. `busy`: it will, if what is being tried on it is declined; then no attempt was opened.
+   * Seconds for which the card may not be tried, as its network counts too many declines; then no attempt was opened.
+   * Null where it may, as a first attempt of an order always may.
    */
-  readonly card: 'usable' | 'busy' | 'spent';
+  readonly cardWaitSeconds: number | null;
 };
 
 /**
@@ -45,7 +44,7 @@ export async function openPaymentAttempts(
   for (let round = 0; round <= maxAttempts; round++) {
     const rows = await insertAttempts(sql, undecided, maxAttempts);
     for (const row of rows) {
-      if (row.status === 'sending' || row.card === 'busy') opened.set(row.order_id, toAttempt(row));
+      if (row.status === 'sending' || row.wait_seconds !== null) opened.set(row.order_id, toAttempt(row));
     }
     const found = new Set(rows.map((row) => row.order_id));
     const missing = undecided.filter((id) => !found.has(id));
@@ -63,12 +62,12 @@ async function findSending(sql: Sql, orderIds: readonly string[]): Promise<strin
 }
 
 function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<Row[]> {
+  const retries = sql`
+    select id, stripe_payment_method_id from owed where attempt > 1 and attempt <= allowed and not is_sending`;
   return sql`
     with owed as materialized (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
-        -- A charge that is tried again by hand goes to the store's card.
-        case when o.scenario ? 'payment_method' and o.payment_attempts_allowed is null
-          then o.scenario->>'payment_method' else r.stripe_payment_method_id end as stripe_payment_method_id,
+        ${cardOf(sql)} as stripe_payment_method_id,
         coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
         coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending
       from orders o join retailers r on r.id = o.retailer_id cross join lateral (
@@ -81,42 +80,20 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
       order by o.id
       -- A statement that ends the order waits for this lock, so that its refund finds the attempt.
       for no key update of o
-    ), cards as (${cardsOf(sql)}
-    ), opened as (
+    ), ${waitsOfCards(sql, retries)}, opened as (
       insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
       select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
-      where attempt <= allowed and id not in (select id from cards where card = 'busy')
+      where attempt <= allowed and id not in (select id from cards)
       on conflict (order_id, attempt) do update set status = payments.status
       returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, first_sent_at
     )
     select owed.id as order_id, owed.attempt, owed.retailer_id, owed.attempt >= owed.allowed as is_last,
       coalesce(amount_cents, owed.delivery_fee_cents) as amount_cents, opened.stripe_customer_id,
       opened.stripe_payment_method_id, opened.status, coalesce(extract(epoch from now() - first_sent_at), 0)::float8 as age,
-      coalesce(cards.card, 'usable') as card
+      cards.wait_seconds
     from owed left join opened on opened.order_id = owed.id left join cards on cards.id = owed.id
-    where opened.order_id is not null or cards.card = 'busy'`;
+    where opened.order_id is not null or cards.id is not null`;
 }
-
-/**
- * What new attempts of orders that were declined before find of their cards. Those of one statement come one
- * after the other.
- */
-const cardsOf = (sql: Sql): Fragment => sql`
-  select id, case when declined >= ${MAX_CARD_DECLINES} then 'spent'
-    when declined + under_way + turn > ${MAX_CARD_DECLINES} then 'busy' end as card
-  from (
-    select id, declined, under_way, row_number() over (partition by stripe_payment_method_id order by id) as turn
-    from owed cross join lateral (
-      select count(*) filter (where p.status = 'declined') as declined,
-        count(*) filter (where p.status = 'sending') as under_way
-      from payments p
-      where p.stripe_payment_method_id = owed.stripe_payment_method_id
-        and p.first_sent_at > now() - make_interval(secs => ${CARD_WINDOW_SECONDS})
-        and (p.attempt > 1 or p.failure_code is not null)
-        and (p.failure_code is null or p.failure_code <> all(${[...UNCOUNTED_DECLINES]}::text[]))
-    ) tries
-    where attempt > 1 and attempt <= allowed and not is_sending
-  ) retries`;
 
 function toAttempt(row: Row): PaymentAttempt {
   return {
@@ -128,7 +105,7 @@ function toAttempt(row: Row): PaymentAttempt {
     stripePaymentMethodId: row.stripe_payment_method_id,
     ageSeconds: row.age,
     isLast: row.is_last,
-    card: row.card,
+    cardWaitSeconds: row.wait_seconds,
   };
 }
 
@@ -211,10 +188,12 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
  * store, which is unproven from then on, with all its orders whose charge has no result yet; that of an order
  * which was cancelled or has expired counts as nothing, since it is owed no more. One that may pass hours later
  * is final too, and tried again then: meanwhile the store may give another card.
+ *
+ * @param attempt null for a charge that was not tried, as its card must wait; this uses up no attempt
  */
 export function recordDeclined(
   db: Db,
-  attempt: { readonly orderId: string; readonly attempt: number },
+  { orderId, attempt }: { readonly orderId: string; readonly attempt: number | null },
   {
     failureCode,
     says,
@@ -229,12 +208,18 @@ export function recordDeclined(
     update orders set payment_status = ${paymentStatus}, payment_failure_code = ${failureCode}, sequence = sequence + 1
     where id in (select order_id from recorded) and payment_status = 'processing'
       ${final ? sql`and (select count(*) from store) >= 0` : sql``}`;
-  const recorded = sql`
-    ${lockOrders(sql, [attempt.orderId])}, recorded as (
+  const tried =
+    attempt === null
+      ? sql`
+      select id as order_id from locked
+      where not exists (select from payments where order_id = locked.id and status in ('sending', 'paid'))`
+      : sql`
       update payments set status = 'declined', settled_at = now(), failure_code = ${failureCode}
       from locked
-      where order_id = locked.id and attempt = ${attempt.attempt} and status = 'sending'
-      returning order_id
+      where order_id = locked.id and attempt = ${attempt} and status = 'sending'
+      returning order_id`;
+  const recorded = sql`
+    ${lockOrders(sql, [orderId])}, recorded as (${tried}
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
       where id = ${outboxId} and done_at is null and ${final}
@@ -243,6 +228,22 @@ export function recordDeclined(
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode, ...later } };
   const after = final ? { after: sql`${countUnpaid(db)}${tryLater(sql, retryAfterSeconds)}` } : {};
   return changeOrder(db, update, event, { before: recorded, notice: 'details', ...after });
+}
+
+/**
+ * Notes that Stripe repeats a failure under the key of an attempt.
+ *
+ * @returns seconds since that was noted first
+ */
+export async function noteRepeatedFailure(
+  { sql }: Db,
+  { orderId, attempt }: Pick<PaymentAttempt, 'orderId' | 'attempt'>,
+): Promise<number> {
+  const [row] = await sql`
+    update payments set failure_repeated_at = coalesce(failure_repeated_at, now())
+    where order_id = ${orderId} and attempt = ${attempt}
+    returning extract(epoch from now() - failure_repeated_at)::float8 as seconds`;
+  return row?.seconds ?? 0;
 }
 
 /** The CTE that has the orders in `changed` charged again at a later time; `, later as (…)`. */

@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus, PaymentStatus } from '../domain/order.ts';
+import { cardOf, waitsOfCards } from './card-tries.ts';
 import { type ChangedOrder, changeAlike } from './changes.ts';
 import type { Db } from './db.ts';
 import { lockUnproven, retailerNotice } from './unproven.ts';
@@ -14,19 +15,30 @@ export type ChargesToRetry =
 
 /**
  * Makes charges owed again that a bank declined for a time, once that has passed. They have the attempts that
- * are left. Those of orders that were paid, tried again, cancelled or have expired meanwhile are forgotten.
+ * are left. Those whose card must wait are put off. Those of orders that were paid, tried again, cancelled or have
+ * expired meanwhile, or that have no attempt left, are forgotten.
+ *
+ * @param attempts of an order, unless it was tried again by hand
  */
-export function retryDueCharges(db: Db, limit: number): Promise<ChangedOrder[]> {
+export function retryDueCharges(db: Db, attempts: number, limit: number): Promise<ChangedOrder[]> {
   const { sql } = db;
+  const retries = sql`
+    select o.id, ${cardOf(sql)} as stripe_payment_method_id from orders o join retailers r on r.id = o.retailer_id
+    where o.id in (select order_id from due) and ${isOwed(sql)} and ${hasAttempts(sql, attempts)}`;
   const locked = sql`
     due as materialized (
       select order_id from charge_retries where due_at <= now() order by due_at limit ${limit}
+    ), ${waitsOfCards(sql, retries)}, put_off as (
+      update charge_retries c set due_at = now() + make_interval(secs => cards.wait_seconds)
+      from cards where c.order_id = cards.id and c.due_at <= now()
     ), locked as materialized (
       select o.id, o.retailer_id, o.payment_attempts_allowed as allowed from orders o
-      where o.id in (select order_id from due) and ${isOwed(sql)}
+      where o.id in (select order_id from due) and o.id not in (select id from cards)
+        and ${isOwed(sql)} and ${hasAttempts(sql, attempts)}
       order by o.id for no key update of o
     )`;
-  return chargeAgain(db, locked, sql`select order_id from due`, 'service');
+  const taken = sql`due_at <= now() and order_id in (select order_id from due except select id from cards)`;
+  return chargeAgain(db, locked, taken, 'service');
 }
 
 /**
@@ -64,7 +76,7 @@ export async function retryCharges(
         and coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) <= ${ever - attempts}::int
       order by o.id limit ${'limit' in which ? which.limit : 1} for no key update of o
     )`;
-  return chargeAgain(db, locked, sql`select id from locked`, byStore ? 'store' : 'operator');
+  return chargeAgain(db, locked, sql`order_id in (select id from locked)`, byStore ? 'store' : 'operator');
 }
 
 /** Whether the charge of the order `o` failed and is still owed, and none is being sent. */
@@ -72,14 +84,19 @@ const isOwed = (sql: Sql): Fragment => sql`
   o.payment_status = 'failed' and o.status not in ('cancelled', 'expired', 'void')
     and not exists (select from payments p where p.order_id = o.id and p.status in ('sending', 'paid'))`;
 
+/** Whether the order `o` has an attempt left. The build before uses some up, and leaves its row. */
+const hasAttempts = (sql: Sql, attempts: number): Fragment => sql`
+  coalesce((select max(p.attempt) from payments p where p.order_id = o.id), 0)
+    < coalesce(o.payment_attempts_allowed, ${attempts}::int)`;
+
 /**
  * @param locked the CTE of the orders, with the attempts that each is `allowed`
- * @param tried the ids of those that are not tried again later
+ * @param taken which rows of `charge_retries` are done with
  */
 function chargeAgain(
   db: Db,
   locked: Fragment,
-  tried: Fragment,
+  taken: Fragment,
   by: 'store' | 'operator' | 'service',
 ): Promise<ChangedOrder[]> {
   const { sql } = db;
@@ -98,7 +115,7 @@ function chargeAgain(
       where r.id = c.retailer_id and r.id in (select id from unproven)
       returning ${retailerNotice(db, sql`r.id`)}
     ), taken as (
-      delete from charge_retries where order_id in (${tried}) and (select count(*) from locked) >= 0
+      delete from charge_retries where ${taken} and (select count(*) from locked) >= 0
     )`;
   const jobs = sql`select 'charge' as queue, now() as run_at`;
   const event = { type: 'payment_retried', data: { by } };

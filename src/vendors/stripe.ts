@@ -46,10 +46,14 @@ async function listCharge(
   let listed = 0;
   for await (const intent of stripe.paymentIntents.list(page)) {
     if (++listed > MAX_CHARGES_LISTED) return retryLater('replayed_error');
-    if (intent.metadata.order_id === orderId) found.push(intent);
+    if (intent.metadata.order_id === orderId && !isUnfinished(intent)) found.push(intent);
   }
   return toldBy(found);
 }
+
+/** Whether Stripe failed before the bank was asked, and may ask it yet. */
+const isUnfinished = ({ status, last_payment_error }: Stripe.PaymentIntent): boolean =>
+  (status === 'requires_confirmation' || status === 'requires_payment_method') && !last_payment_error;
 
 function toldBy(intents: readonly Stripe.PaymentIntent[]): ChargeLookup {
   const newestFirst = intents.toSorted((a, b) => b.created - a.created);

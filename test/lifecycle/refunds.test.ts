@@ -52,6 +52,7 @@ function openWorker(bank: Bank, pause: Pause) {
       openPaymentAttempts: paused('open', store.openPaymentAttempts),
       recordPaid: paused('record paid', store.recordPaid),
       recordDeclined: paused('record declined', store.recordDeclined),
+      noteRepeatedFailure: store.noteRepeatedFailure,
     },
     orderLocks: limitConcurrency(UNLIMITED),
   });

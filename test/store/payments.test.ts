@@ -54,7 +54,7 @@ test('an attempt has the order’s fee and the store’s card, is stored before 
     stripePaymentMethodId: expect.stringMatching(/^pm_/),
     ageSeconds: 0,
     isLast: false,
-    card: 'usable',
+    cardWaitSeconds: null,
   });
   await storeOf(sql, 'test').setTier('standard', { feeCents: 5_000 });
   await storeOf(sql).setCard(store.retailerId, 'cus_2', 'pm_card_other');

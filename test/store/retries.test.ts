@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { FIRST_ID } from '../../src/domain/ids.ts';
 import type { OrderStatus } from '../../src/domain/order.ts';
-import { MAX_PAYMENT_ATTEMPTS_EVER } from '../../src/limits.ts';
+import { CARD_WAIT_SECONDS, CARD_WINDOW_SECONDS, MAX_PAYMENT_ATTEMPTS_EVER } from '../../src/limits.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
@@ -16,6 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
+  // The declines of the tests before count no more: stores of tests share a card.
+  await database.sql`update payments set first_sent_at = first_sent_at - interval '25 hours'`;
   store = await addStoreRow(database.sql);
 });
 
@@ -87,19 +89,37 @@ test('of failed charges that are tried again at once a card gets no more than it
   await me().retryCharges({ retailerId: store.retailerId, after: FIRST_ID, limit: 10 }, 3, EVER);
   const cards = async () => {
     const opened = [...(await me().openPaymentAttempts(orders, 3)).values()];
-    return [8, 2, 0].map((_, i) => opened.filter(({ card }) => card === ['usable', 'busy', 'spent'][i]).length);
+    const waits = opened.flatMap(({ cardWaitSeconds }) => (cardWaitSeconds === null ? [] : [cardWaitSeconds]));
+    return { opened: opened.length - waits.length, waits };
   };
-  expect([await cards(), await cards()]).toEqual([
-    [8, 2, 0],
-    [8, 2, 0],
-  ]);
+  const soon = { opened: 8, waits: [CARD_WAIT_SECONDS, CARD_WAIT_SECONDS] };
+  expect([await cards(), await cards()]).toEqual([soon, soon]);
   const rows =
     await sql`select order_id, attempt from payments where order_id = any(${orders}::uuid[]) and status = 'sending'`;
   for (const row of rows) {
     const declined = { status: 'declined', failureCode: 'lost_card', final: true } as const;
     await recordAttempt(sql, { orderId: row.order_id, attempt: row.attempt }, declined, 0);
   }
-  expect(await cards()).toEqual([0, 0, 2]);
+  const tomorrow = expect.closeTo(CARD_WINDOW_SECONDS, -2);
+  expect(await cards()).toEqual({ opened: 0, waits: [tomorrow, tomorrow] });
+});
+
+test('of charges that are due, a card gets as many as it has room for, and those without an attempt left are forgotten', async () => {
+  const { sql } = database;
+  await me().setCard(store.retailerId, 'cus_1', 'pm_of_due');
+  const orders = await failCharges(sql, store, 12);
+  await sql`update payments set first_sent_at = now() - interval '25 hours' where order_id = any(${orders}::uuid[])`;
+  await sql`insert into charge_retries (order_id, due_at) select unnest(${orders}::uuid[]), now()`;
+  const [usedUp] = orders;
+  await sql`update payments set attempt = 3 where order_id = ${usedUp ?? ''}`;
+  const due = async () => (await me().retryDueCharges(3, 100)).map(({ id }) => id);
+  const first = await due();
+  expect([first.length, first.includes(usedUp ?? '')]).toEqual([8, false]);
+  const left = await sql`
+    select extract(epoch from due_at - now())::float8 as seconds from charge_retries where order_id = any(${orders}::uuid[])`;
+  const wait = expect.closeTo(CARD_WAIT_SECONDS, -1);
+  expect(left.map(({ seconds }) => seconds)).toEqual([wait, wait, wait]);
+  expect(await due()).toEqual([]);
 });
 
 test('of retries at the same moment one is made, and none beside a charge that is being sent', async () => {

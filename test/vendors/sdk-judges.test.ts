@@ -38,7 +38,7 @@ async function recorder(status: number, reply: unknown) {
 function readRequest(request: IncomingMessage, body: string): Received {
   const { method = '', url = '', headers: all } = request;
   const { host: _host, 'user-agent': _, 'x-stripe-client-user-agent': __, 'content-length': length, ...headers } = all;
-  expect(Number(length)).toBe(Buffer.byteLength(body));
+  expect(Number(length ?? 0)).toBe(Buffer.byteLength(body));
   return { method, path: url, headers, fields: [...new URLSearchParams(body)] };
 }
 
@@ -216,6 +216,18 @@ test.each(TWILIO_REFUSALS)('a %i %j of Twilio’s is the same error as by its SD
     (thrown: { status: number; code?: unknown }) => thrown,
   );
   expect({ ...(await sender.send(TEXT)), says: undefined }).toEqual(refusalOf(error.status, error.code));
+});
+
+test.each([
+  ['requires_payment_method', null, 'not_found'],
+  ['requires_confirmation', null, 'not_found'],
+  ['requires_payment_method', { decline_code: 'lost_card' }, 'declined'],
+  ['succeeded', null, 'paid'],
+])('of a failure that Stripe repeats, a payment that is %s with the error %j is %s', async (status, error, kind) => {
+  const intent = { id: 'pi_1', created: 1, status, last_payment_error: error, metadata: { order_id: CHARGE.orderId } };
+  const { charger } = await stripeWorld(200, { object: 'list', has_more: false, data: [intent] });
+  const attempt = { orderId: CHARGE.orderId, customerId: CHARGE.customerId, ageSeconds: 60 };
+  expect(await charger.findRecentCharge(attempt)).toMatchObject({ kind });
 });
 
 /** What an object of the SDK has, by name, as its type promises. */

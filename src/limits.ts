@@ -92,8 +92,11 @@ export const UNSENT_LOOK_MS = 250;
  * the 8 to 12 s after which the transport cuts a connection that takes nothing.
  */
 export const UNSENT_FORGOTTEN_MS = 15_000;
-/** Longest path with its query, in characters. The longest one in use has 300. */
-export const MAX_TARGET_LENGTH = 2_048;
+/**
+ * Longest path with its query, in characters. At least that of a list by an `external_id` of MAX_EXTERNAL_ID_LENGTH
+ * characters, of which each may take 12, with 400 for the other filters; the transport takes 4 KB with the headers.
+ */
+export const MAX_TARGET_LENGTH = 3_500;
 /**
  * Most characters in all headers of a request. A browser sends under 2,000 and proxies add little. From Node
  * 22 on, uWebSockets.js refuses more than 4 KB or 98 headers itself, with 431.
@@ -1657,6 +1660,7 @@ function check(one: Figure, verb: string, other: Figure, holds: (a: number, b: n
 
 function assertRelations(): void {
   // HTTP
+  atMost({ 'a list by MAX_EXTERNAL_ID_LENGTH characters': 12 * MAX_EXTERNAL_ID_LENGTH + 400 }, { MAX_TARGET_LENGTH });
   below({ BODY_DEADLINE_MS }, { TRANSPORT_SILENCE_MS });
   below({ TRANSPORT_SILENCE_MS }, { UNSENT_FORGOTTEN_MS });
   below({ 'KEEP_ALIVE_SECONDS in ms': KEEP_ALIVE_SECONDS * 1_000 }, { TRANSPORT_SILENCE_MS });

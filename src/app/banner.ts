@@ -58,6 +58,7 @@ function sandboxLines(url: string, sandbox: NonNullable<Service['sandbox']>): st
     '',
     'Look around:',
     '',
+    `  ${url}/docs     (every request, to try out here: "Authorize" takes ${apiKey})`,
     `  ${url}/metrics`,
     '  npm run -s sameday -- stats     (deliveries an hour, parcels a trip, what is late, what is planned)',
     '  npm run -s sameday -- order list',

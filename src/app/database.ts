@@ -15,6 +15,7 @@ import { startEmbeddedPostgres } from '../sandbox/postgres.ts';
 import { claimService, readLiveService } from '../sandbox/service-file.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
+import { checkPort } from './port.ts';
 import { asDatabaseError, asStartError, StartError } from './start-error.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -46,6 +47,8 @@ export async function openDatabase(
 ): Promise<Database> {
   const processId = randomBytes(6).toString('hex');
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
+  // Not before the claim, which says more of a sandbox that runs already.
+  checkPort(config);
   const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asDatabaseError);
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
   const breaker = startBreaker(url, logger);

@@ -10,11 +10,13 @@ import { createGroupCommit } from '../dispatch/group-commit.ts';
 import { createIdleDrivers } from '../dispatch/idle-drivers.ts';
 import { createIdleRounds } from '../dispatch/idle-rounds.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
+import { dropoffByZip } from '../dispatch/locate-dropoff.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createPlaceOnce } from '../dispatch/place-once.ts';
 import { createPlaceOrder, type PlaceOrderOperation } from '../dispatch/place-order.ts';
 import { createPlaceRequest } from '../dispatch/place-request.ts';
 import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
+import type { Places } from '../dispatch/places.ts';
 import { type PlannerLoop, startPlannerLoop } from '../dispatch/planner-loop.ts';
 import { createPositions } from '../dispatch/positions.ts';
 import { createQuoteOrder } from '../dispatch/quote-order.ts';
@@ -87,7 +89,7 @@ export function buildDispatch(parts: DispatchParts) {
   const waitingRoom = createWaitingRoom(matcher, roomFor(config.sandbox));
   const places = openPlaces(config);
   const placeOrder = createPlaceOrder({ ...shared, places, groupCommit, waitingRoom });
-  const placeRequest = buildPlaceRequest(parts, placeOrder);
+  const placeRequest = buildPlaceRequest(parts, places, placeOrder);
   const quoteOrder = createQuoteOrder({ ...shared, places });
   const writer = createPositionWriter(store, logger);
   closers.add('positions', () => writer.close());
@@ -164,7 +166,20 @@ function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
 }
 
 /** The operation that places one order for each request, with an idempotency key or without. */
-function buildPlaceRequest({ store, logger, closers }: DispatchParts, placeOrder: PlaceOrderOperation) {
+function buildPlaceRequest(
+  { store, matcher, logger, closers }: DispatchParts,
+  places: Places,
+  placeOrder: PlaceOrderOperation,
+) {
+  const doorByZip = (zip: string) => {
+    const door = dropoffByZip(places, { zip });
+    return door && { ...door.point, accuracyMeters: door.accuracyMeters };
+  };
+  const placed: typeof store = {
+    ...store,
+    findPlaced: (retailerId, key) => store.findPlaced(retailerId, key, doorByZip),
+    findPlacedByIds: (ids) => store.findPlacedByIds(ids, doorByZip),
+  };
   const dedup = createRequestDedup(
     store,
     { retryMs: RESOLVE_PAUSE_MS, keptMs: DEDUP_KEPT_MS, maxWriting: MAX_UNKNOWN_OUTCOMES },
@@ -172,7 +187,8 @@ function buildPlaceRequest({ store, logger, closers }: DispatchParts, placeOrder
   );
   closers.add('request deduplication', () => dedup.close());
   return createPlaceRequest(
-    createPlaceOnce(placeOrder, store, logger),
-    createPlaceUnkeyed(placeOrder, dedup, store, logger),
+    createPlaceOnce(placeOrder, placed, logger),
+    createPlaceUnkeyed(placeOrder, dedup, placed, logger),
+    matcher,
   );
 }

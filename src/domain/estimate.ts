@@ -54,7 +54,7 @@ function isNotYet({ dispatchFrom }: Pick<ScheduledOrder, 'dispatchFrom'>, nowMs:
 
 /**
  * What the store was told when the order was created, by what is stored of that moment: a repeated reply says
- * the same, unless the dropoff was located better since.
+ * the same, with the dropoff by its ZIP code as it was known then.
  *
  * @param driverMeters from the first driver to the pickup; null where the order was created without one
  */

@@ -119,7 +119,12 @@ export type CreatedOrder = {
   readonly estimatedDelivery: TimeRange | null;
   /** Whether it was created to wait for its time. */
   readonly isForLater: boolean;
+  /** Why it waits now; absent where it does not, or that is not known. */
+  readonly waitingBecause?: string | undefined;
 };
 
-/** An order that was created before, as its store saw it then, and its status by now. */
-export type EarlierOrder = CreatedOrder & { readonly statusNow: OrderStatus };
+/**
+ * An order that was created before, as its store saw it then, its status by now, and whether a driver is meant
+ * for it.
+ */
+export type EarlierOrder = CreatedOrder & { readonly statusNow: OrderStatus; readonly isPlanned?: boolean };

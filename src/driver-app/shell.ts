@@ -121,6 +121,7 @@ const WORK = html`<section id="work" class="work" hidden>
 <ol id="stops" class="stops" hidden></ol>
 </section>
 <p id="hint" class="hint" hidden>${word('lookIn')}</p>
+<button id="not-there" type="button" class="quiet wide" hidden>${word('notThere')}</button>
 <button id="give-up" type="button" class="quiet wide" hidden></button>
 <p id="today" class="today" hidden></p>
 <footer><button id="sign-out" type="button" class="plain">${word('signOut')}</button></footer>
@@ -131,7 +132,6 @@ const BAR = html`<p id="duty-for" class="field" hidden><label for="duty-hours">$
 <figure id="preview" class="preview" hidden><img id="preview-image" alt="${say('photoAlt')}" data-say-alt="photoAlt"></figure>
 <div id="camera-field" class="camera"><input id="camera" type="file" accept="image/*" capture="environment"><label for="camera" id="camera-label">${word('photoTake')}</label></div>
 <button id="no-camera" type="button" class="quiet wide">${word('noCamera')}</button>
-<button id="not-there" type="button" class="quiet wide">${word('notThere')}</button>
 </div>
 <button id="primary" type="button" class="primary" hidden></button>`;
 

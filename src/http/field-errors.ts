@@ -66,7 +66,7 @@ const PATTERN_MESSAGES: Readonly<Record<string, string>> = {
   [EVENT_CURSOR]: 'must be the cursor of an event, or the next_cursor of an earlier page',
   [EVENT_WAIT]: `must be a whole number of seconds from 0 to ${MAX_EVENT_WAIT_SECONDS}`,
   [CURSOR]: 'must be a next_cursor of an earlier page',
-  [TIMESTAMP]: 'must be a time in ISO 8601 form, like 2025-01-31T17:05:00.000Z',
+  [TIMESTAMP]: 'must be a time in ISO 8601 form with its zone, like 2025-01-31T17:05:00Z or 2025-01-31T12:05:00-05:00',
 };
 
 /** The end of a sentence, from "must" or "is" on; it never quotes what was sent. */

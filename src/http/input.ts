@@ -24,7 +24,7 @@ export function parsed(body: Buffer, emptyIsObject = false): JsonObject {
  * @throws {ServiceError} `not_found` where it cannot be an id
  */
 export function orderIdOf(head: RequestHead): string {
-  const [id = ''] = head.params;
+  const id = head.params[0]?.toLowerCase() ?? '';
   if (!isId(id)) throw new ServiceError('not_found', 'There is no such order.');
   return id;
 }

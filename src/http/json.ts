@@ -6,10 +6,12 @@ export type JsonObject = { readonly [name: string]: unknown };
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /**
  * Reads a body as one JSON object: strict UTF-8 (RFC 8259), at most `MAX_JSON_DEPTH` deep. Of two members
- * with one name the last counts, as in JavaScript. Anything else comes back as the error to reply with.
+ * with one name the last counts, as in JavaScript; a byte order mark in front is ignored. Anything else comes
+ * back as the error to reply with.
  */
 export function parseJsonObject(bytes: Buffer): { readonly ok: JsonObject } | { readonly error: ServiceError } {
   if (bytes.length === 0) return refuse('The body is empty; send a JSON object.');
@@ -17,7 +19,8 @@ export function parseJsonObject(bytes: Buffer): { readonly ok: JsonObject } | { 
   if (isNestedDeeper(bytes, MAX_JSON_DEPTH)) return refuse(`The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    const start = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+    value = JSON.parse(bytes.toString('utf8', start));
   } catch {
     return refuse('The body is not valid JSON.');
   }

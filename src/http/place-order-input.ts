@@ -10,11 +10,17 @@ import { type Validated, validate } from './validate.ts';
 import { validators } from './validators.js';
 
 /**
- * The store that a body names, as sent, or undefined where it names none. A string other than the key's store
- * is a 401 before any other field is checked; a missing or ill-typed one is an error of that field.
+ * The store that a body names, or undefined where it names none. A string other than the key's store is a 401
+ * before any other field is checked; a missing or ill-typed one is an error of that field.
  */
 export function readRetailerId(body: JsonObject): string | undefined {
-  return typeof body.retailer_id === 'string' ? body.retailer_id : undefined;
+  const id = normaliseId(body.retailer_id);
+  return typeof id === 'string' ? id : undefined;
+}
+
+/** A UUID is the same in capitals (RFC 9562). */
+function normaliseId(id: unknown): unknown {
+  return typeof id === 'string' ? id.trim().toLowerCase() : id;
 }
 
 /**
@@ -34,7 +40,7 @@ export function validatePlaceOrder(body: JsonObject, isSandbox = false): Validat
 /** The fields of the schema, tidied where they are text; the schema checks what they are. */
 function normalise(body: JsonObject, isSandbox: boolean): JsonObject {
   return present({
-    retailer_id: body.retailer_id,
+    retailer_id: normaliseId(body.retailer_id),
     customer: isJsonObject(body.customer) ? normaliseCustomer(body.customer) : body.customer,
     pickup_address: trimmed(body.pickup_address),
     dropoff_address: isJsonObject(body.dropoff_address) ? normaliseAddress(body.dropoff_address) : body.dropoff_address,

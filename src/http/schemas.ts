@@ -101,6 +101,9 @@ export const orderExtras = {
 
 const namesOf = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[];
 
+/** An order is cancelled at an address of its own. */
+const ADVANCED_TO = ORDER_STATUSES.filter((status) => status !== 'cancelled');
+
 /** The bad day that an order of the sandbox may ask for; see `Scenario`. */
 const scenario = {
   type: 'object',
@@ -275,7 +278,7 @@ export const schemas = {
   advance: {
     type: 'object',
     additionalProperties: false,
-    properties: { to: { type: 'string', enum: ORDER_STATUSES } },
+    properties: { to: { type: 'string', enum: ADVANCED_TO } },
   },
 
   /** `POST /webhooks`. */

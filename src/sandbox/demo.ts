@@ -4,6 +4,7 @@ import { DEFAULT_VEHICLE, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
+import { EXAMPLE_RETAILER_ID } from '../http/openapi/field-texts.ts';
 import { MAX_SIMULATED_DRIVERS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { TEST_CARDS } from './test-cards.ts';
@@ -92,10 +93,13 @@ async function keptDrivers(store: DemoTables, tokens: readonly string[], most: n
   return good;
 }
 
-async function newStore(store: DemoTables): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> {
-  const retailerId = newId();
+/** Makes the store under the id of the API's examples, so that they fit it, or a new one where that is taken. */
+async function newStore(
+  store: DemoTables,
+  retailerId = EXAMPLE_RETAILER_ID,
+): Promise<Pick<Demo, 'retailerId' | 'apiKey'>> {
   const apiKey = newSecret('api_key', 'test');
-  await store.createRetailer(
+  const isMade = await store.createRetailer(
     {
       id: retailerId,
       ...DEMO_STORE,
@@ -104,7 +108,7 @@ async function newStore(store: DemoTables): Promise<Pick<Demo, 'retailerId' | 'a
     },
     { id: newId(), keyHash: hashSecret(apiKey) },
   );
-  return { retailerId, apiKey };
+  return isMade ? { retailerId, apiKey } : newStore(store, newId());
 }
 
 /** The first simulated driver drives a van, so that an order of every size finds one; the others a car. */

@@ -211,6 +211,8 @@ export async function findStoreOrder(
     select o.*, ${promisedBy(sql, sql`o`)} as promised_by, to_json(c) as customer, to_json(a) as dropoff,
       d.name as driver_name,
       split_part(d.name, ' ', 1) as driver_first_name, d.vehicle as driver_vehicle,
+      -- Only the matcher is to believe that the pickup of an order without a driver is where none is.
+      coalesce(r.lat, o.pickup_lat) as pickup_lat, coalesce(r.lng, o.pickup_lng) as pickup_lng,
       json_build_object('lat', a.lat, 'lng', a.lng, 'accuracy_meters', a.accuracy_meters, 'source', a.point_source)
         as dropoff_point, ${onRoute(sql)} as on_route, ${shownPlan(sql)} as plan,
       coalesce((select stripe_refund_id from refunds f where f.order_id = o.id and f.status = 'refunded'
@@ -227,6 +229,7 @@ export async function findStoreOrder(
     join customers c on c.id = o.customer_id
     join dropoff_addresses a on a.id = o.dropoff_address_id
     left join drivers d on d.id = o.driver_id
+    left join retailers r on r.id = o.retailer_id and o.scenario ->> 'driver' = 'none'
     where o.id = ${orderId} and o.retailer_id = any(${[retailerIds].flat()}::uuid[]) and o.status <> 'void'`;
   return (row as StoreOrder | undefined) ?? null;
 }

@@ -59,13 +59,14 @@ const retailerValues = (sql: Sql, r: NewRetailer) => sql`
   insert into retailers (id, name, address, lat, lng, stripe_customer_id, stripe_payment_method_id)
   values (${r.id}, ${r.name}, ${r.address}, ${r.point.lat}, ${r.point.lng}, ${r.stripeCustomerId},
     ${r.stripePaymentMethodId})
-  returning id`;
+  on conflict (id) do nothing returning id`;
 
-/** Adds an active store with its first key. */
-export async function createRetailer({ sql }: Db, retailer: NewRetailer, key: NewKey): Promise<void> {
-  await sql`
+/** Adds an active store with its first key. False where there is a store with this id. */
+export async function createRetailer({ sql }: Db, retailer: NewRetailer, key: NewKey): Promise<boolean> {
+  const { count } = await sql`
     with created as (${retailerValues(sql, retailer)})
     insert into api_keys (id, retailer_id, key_hash) select ${key.id}, id, ${key.keyHash} from created`;
+  return count === 1;
 }
 
 export type NewApplication = {

@@ -10,7 +10,12 @@ import type { Route } from './route.ts';
 export function checkBodyHead(taken: Route['body'], { head, announcedBytes }: ReadHead): void {
   if (!taken || (taken.optional && announcedBytes === 0)) return;
   if (!isMediaType(head.header('content-type'), taken.contentTypes)) {
-    const message = `The Content-Type must be ${taken.contentTypes.join(' or ')}.`;
+    const message = `The Content-Type must be ${taken.contentTypes.join(' or ')}, with no charset but utf-8.`;
+    throw new ServiceError('unsupported_media_type', message);
+  }
+  const encoding = head.header('content-encoding')?.trim().toLowerCase() ?? '';
+  if (encoding !== '' && encoding !== 'identity') {
+    const message = 'A Content-Encoding such as gzip is not supported. Send the body as it is.';
     throw new ServiceError('unsupported_media_type', message);
   }
   if ((announcedBytes ?? 0) > taken.maxBytes) throw tooLarge(taken.maxBytes);

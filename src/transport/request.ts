@@ -40,13 +40,13 @@ export function readHead(
   trustProxy: boolean,
 ): ReadHead {
   const headers = new Map<string, string>();
-  let isRepeated = false;
+  let repeated: string | null = null;
   let headersLength = 0;
   request.forEach((name, value) => {
     headersLength += name.length + value.length;
     if (!COPIED.has(name)) return;
     const isFirst = !headers.has(name);
-    isRepeated ||= !isFirst && SINGLE.has(name);
+    if (!isFirst && SINGLE.has(name)) repeated ??= name;
     // The first of several counts, except that the last proxy is our own.
     if (isFirst || name === 'x-forwarded-for') headers.set(name, value);
   });
@@ -66,14 +66,14 @@ export function readHead(
       requestId: newId(),
     },
     announcedBytes: encoding !== undefined ? undefined : Number(length ?? 0),
-    fault: faultOfHeaders(isRepeated, headersLength) ?? faultOfLength(length, encoding) ?? faultOfTarget(path, query),
+    fault: faultOfHeaders(repeated, headersLength) ?? faultOfLength(length, encoding) ?? faultOfTarget(path, query),
     isLast: encoding !== undefined || method === 'HEAD' || (length === undefined && method !== 'GET'),
   };
 }
 
-function faultOfHeaders(isRepeated: boolean, headersLength: number): string | null {
+function faultOfHeaders(repeated: string | null, headersLength: number): string | null {
   if (headersLength > MAX_HEADERS_LENGTH) return 'The headers are too long.';
-  return isRepeated ? 'A header came twice that may come only once.' : null;
+  return repeated === null ? null : `The header ${repeated} came twice and may come only once.`;
 }
 
 function faultOfLength(length: string | undefined, encoding: string | undefined): string | null {

@@ -7,6 +7,7 @@ export const HEADER_NAMES = [
   'accept-encoding',
   'accept-language',
   'authorization',
+  'content-encoding',
   'content-type',
   'host',
   'idempotency-key',

@@ -98,7 +98,8 @@ export function readWebhookUrl(text: string, sandbox: boolean): URL | string {
   const url = new URL(text);
   // The parser writes a character of another script as up to nine.
   if (url.href.length > MAX_WEBHOOK_URL_LENGTH) return TOO_LONG;
-  if (url.protocol !== 'https:' && !(sandbox && url.protocol === 'http:')) return 'must start with https://';
+  const isHttp = sandbox && url.protocol === 'http:';
+  if (url.protocol !== 'https:' && !isHttp) return `must start with https://${sandbox ? ' or http://' : ''}`;
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or a password';
   // The parser turns every notation of an IPv4 address (0x7f.1, 2130706433) into the dotted one.
   const host = hostOf(url);

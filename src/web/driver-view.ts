@@ -123,6 +123,8 @@ function renderBar(say: Say, next: Next | null, { screen, shown, onDuty, photo, 
   setText(primary, text ?? '');
   byId('duty-for').hidden = !goOnDuty;
   byId('proof').hidden = !handover;
+  // Not in the bar, whose buttons are all of the handover.
+  byId('not-there').hidden = !handover;
   byId('camera-field').dataset.state = photo;
   setText(byId('camera-label'), say(PHOTO_TEXTS[photo]));
   byId<HTMLInputElement>('camera').disabled = photo === 'preparing';

@@ -31,7 +31,10 @@ test('a sandbox without them promises no driver, no webhook and no end of what w
   expect(text).toContain('no driver is simulated');
   expect(text).toContain('the order waits until you drive, as\nSIMULATED_DRIVERS is 0.');
   expect(text).not.toMatch(/driver comes|0 simulated|few drivers|expires after|that wait, all but|webhook list/);
-  for (const each of [text, banner(1)]) expect(each).toContain('sign in with sdd_token');
+  for (const each of [text, banner(1)]) {
+    expect(each).toContain('sign in with sdd_token');
+    expect(each).toContain('http://127.0.0.1:8080/docs     (every request');
+  }
 });
 
 test('its lines fit a terminal, but for those with a token or a command in them', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startService } from '../../src/app/start.ts';
 import { parseConfig } from '../../src/config.ts';
+import { openTransport } from '../../src/transport/transport.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 
@@ -53,4 +54,21 @@ test('a service is ready when all of its start is done, with the file of the san
     { readyz: 503, healthz: 200, isThere: false },
     { readyz: 200, healthz: 200, isThere: true },
   ]);
+});
+
+test('a port that is taken is told before the database is changed', async () => {
+  const { dataDir, remove } = newDataDir();
+  const database = await freshDatabase({ migrated: false });
+  const other = openTransport();
+  onTestFinished(async () => {
+    other.close();
+    await database.drop();
+    remove();
+  });
+  const port = other.listen('127.0.0.1', 0);
+  const config = parseConfig({ SANDBOX: '1', PORT: String(port), DATABASE_URL: database.url, DATA_DIR: dataDir });
+  const nothing = () => {};
+  await expect(startService(config, nothing, nothing)).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
+  const tables = await database.sql`select from pg_tables where schemaname = 'public'`;
+  expect(tables).toHaveLength(0);
 });

@@ -52,8 +52,8 @@ export function judge(bytes: Buffer, retailerId: string): Judgement {
   const value = parse(bytes);
   const body = members(value);
   if (!body || depthOf(value) > MAX_DEPTH) return refused(400);
-  const named = body.get('retailer_id');
-  if (typeof named === 'string' && named !== retailerId) return refused(401);
+  const named = storeId(body);
+  if (named !== null && named !== retailerId) return refused(401);
   return judgeFields(body, retailerId);
 }
 
@@ -64,7 +64,7 @@ function judgeFields(body: Members, retailerId: string): Judgement {
     if (verdict === 'bad') bad.add(field);
     if (verdict === 'open') open.add(field);
   };
-  take('retailer_id', body.get('retailer_id') === retailerId ? 'good' : 'bad');
+  take('retailer_id', storeId(body) === retailerId ? 'good' : 'bad');
   take('pickup_address', text(body.get('pickup_address'), 500));
   take('delivery_tier', !body.has('delivery_tier') || TIERS.includes(body.get('delivery_tier')) ? 'good' : 'bad');
   const customer = members(body.get('customer'));
@@ -76,6 +76,9 @@ function judgeFields(body: Members, retailerId: string): Judgement {
   const expected = customer && address && bad.size === 0 ? stored(body, customer, address) : null;
   return { status: bad.size === 0 ? 201 : 400, bad, open, expected };
 }
+
+/** UUIDs are compared without case. */
+const storeId = (body: Members): string | null => trimmed(body.get('retailer_id'))?.toLowerCase() ?? null;
 
 function judgeCustomer(customer: Members): [string, Verdict][] {
   const optIn = customer.get('sms_opt_in');
@@ -136,7 +139,7 @@ function stateCode(code: string | null): Verdict {
 
 function stored(body: Members, customer: Members, address: Members): Expected {
   return {
-    retailer: body.get('retailer_id') as string,
+    retailer: storeId(body) ?? '',
     name: trimmed(customer.get('name')),
     email: trimmed(customer.get('email')),
     phone: trimmed(customer.get('phone')),
@@ -184,7 +187,7 @@ function members(value: unknown): Members | null {
 
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     return null;
   }

@@ -24,7 +24,8 @@ describe('parsing a body', () => {
     ['a string', '"{}"'],
     ['a number', '1'],
     ['a control character in a string', '{"a":"\u0001"}'],
-    ['a byte order mark', '\ufeff{}'],
+    ['two byte order marks', '\ufeff\ufeff{}'],
+    ['a byte order mark alone', '\ufeff'],
   ])('refuses %s as malformed', (_, body) => {
     expect(parse(body)).toMatchObject({ name: 'ServiceError', code: 'malformed_json', fields: [] });
   });
@@ -42,6 +43,10 @@ describe('parsing a body', () => {
 
   it('takes any character that UTF-8 can hold', () => {
     expect(parse('{"a":"Zoë 李 👩‍🚀 \\u00e9"}')).toEqual({ a: 'Zoë 李 👩‍🚀 é' });
+  });
+
+  it('takes a byte order mark in front, as some editors and platforms write it', () => {
+    expect(parse('\ufeff{"a":1}')).toEqual({ a: 1 });
   });
 
   it('takes the deepest nesting allowed and refuses one level more', () => {

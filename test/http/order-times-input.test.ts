@@ -9,7 +9,7 @@ const extrasOf = (changes: Record<string, unknown>): OrderExtras | null => {
   if ('fields' in result) throw new Error(JSON.stringify(result.fields));
   return result.ok.extras;
 };
-const ISO = 'must be a time in ISO 8601 form, like 2025-01-31T17:05:00.000Z';
+const ISO = 'must be a time in ISO 8601 form with its zone, like 2025-01-31T17:05:00Z or 2025-01-31T12:05:00-05:00';
 const NO_TIME = 'must be a time of the calendar, from 1970 to 9999';
 
 describe('the times and the size of an order', () => {

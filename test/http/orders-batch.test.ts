@@ -178,7 +178,7 @@ describe('a batch', () => {
 
   it('tells every outcome as its own status', async () => {
     const outcomes: Record<string, PlaceOnceOutcome> = {
-      replayed: { kind: 'replayed', order: { ...createdOrder('old'), statusNow: 'delivered' } },
+      replayed: { kind: 'replayed', order: earlierOrder('old') },
       reused: { kind: 'key_reused', orderId: newId() },
       dead: { kind: 'unauthorized' },
       far: { kind: 'unserviceable', fields: [{ field: 'dropoff_address.zip', message: 'is far' }] },
@@ -202,6 +202,22 @@ describe('a batch', () => {
     expect(results.map(({ replayed }) => replayed)).toEqual([true, ...Array(7).fill(undefined)]);
     expect(fieldsOf(results[3])).toEqual(['orders[3].dropoff_address.zip']);
     expect(results[4]?.retry_after_seconds).toBe(1);
+  });
+
+  it('counts what it created and what was there before', async () => {
+    const { send } = await world({
+      async place({ key }) {
+        if (key === 'bad') return { kind: 'queue_full' };
+        if (key === 'new') return created(key);
+        return { kind: 'replayed', order: earlierOrder('old') };
+      },
+    });
+    const messageOf = async (...keys: string[]) =>
+      ((await send({ orders: keys.map((key) => order(key)) })).body as { message: string }).message;
+    expect(await messageOf('new', 'bad', 'before')).toBe(
+      '1 of 3 orders were created, and 1 had been created before; each has its result.',
+    );
+    expect(await messageOf('new')).toBe('1 of 1 orders were created; each has its result.');
   });
 
   it('answers for the others where one fails by a mistake of ours, which is logged', async () => {
@@ -250,6 +266,10 @@ describe('a batch', () => {
     expect(backlog.queued).toBe(0);
   });
 });
+
+function earlierOrder(id: string) {
+  return { ...createdOrder(id), statusNow: 'delivered', isPlanned: false } as const;
+}
 
 function createdOrder(id: string) {
   const outcome = created(id);

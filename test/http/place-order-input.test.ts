@@ -369,8 +369,9 @@ describe('an order to place', () => {
     expect(problems(body).join()).not.toContain(secret);
   });
 
-  it('names its store exactly as sent, before any other field is looked at', () => {
-    expect(readRetailerId({ retailer_id: ' x ' })).toBe(' x ');
+  it('names its store in any case, before any other field is looked at', () => {
+    expect(readRetailerId({ retailer_id: ' 01A2037D-1AE2 ' })).toBe('01a2037d-1ae2');
+    expect(accepted(withField('retailer_id', ' 01A2037D-1AE2 ')).retailerId).toBe('01a2037d-1ae2');
     expect(readRetailerId({ retailer_id: '' })).toBe('');
     for (const body of [{}, { retailer_id: null }, { retailer_id: 5 }, { retailer_id: ['x'] }]) {
       expect(readRetailerId(body)).toBeUndefined();

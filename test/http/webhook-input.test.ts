@@ -63,6 +63,7 @@ describe('a new webhook', () => {
   it('in the sandbox may be on this machine, and nowhere else in its network', () => {
     expect(fieldsOf({ url: 'http://127.0.0.1:9000/' }, true)).toEqual([]);
     expect(fieldsOf({ url: 'http://10.0.0.1/' }, true)).toEqual(['url is not on the public Internet']);
+    expect(fieldsOf({ url: 'ftp://127.0.0.1/' }, true)).toEqual(['url must start with https:// or http://']);
   });
 });
 

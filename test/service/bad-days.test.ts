@@ -110,8 +110,17 @@ describe('a bad day of one order', () => {
   it('has no driver, wherever one is free', async () => {
     await addFreeDriver(service, database.sql, store.point);
     const { order } = (await place(service, store, { sandbox: { driver: 'none' } })).body;
-    expect(order.status).toBe('pending_dispatch');
-    expect((await show(service, store, order.id)).waiting_because).toBe('none_in_radius');
+    expect(order).toMatchObject({ status: 'pending_dispatch', waiting_because: 'none_in_radius' });
+    expect(await show(service, store, order.id)).toMatchObject({
+      waiting_because: 'none_in_radius',
+      pickup_point: { lat: expect.closeTo(store.point.lat, 4), lng: expect.closeTo(store.point.lng, 4) },
+    });
+    const asked = { method: 'POST', key: store.apiKey, body: { to: 'cancelled' } };
+    const { status, body } = await ask(service, `/sandbox/orders/${order.id}/advance`, asked);
+    expect([status, body.error.fields]).toEqual([
+      400,
+      [{ field: 'to', message: expect.not.stringContaining('cancelled') }],
+    ]);
     expect((await place(service, store)).body.order.status).toBe('driver_assigned');
   });
 });

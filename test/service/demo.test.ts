@@ -124,3 +124,11 @@ test('a webhook that somebody set for the demo store survives a start, the demoâ
   await restart();
   expect(await urlOf()).toBe('http://127.0.0.1:9/mine');
 });
+
+test('the example of /docs is an order of the demo store, and is created as it stands', async () => {
+  type Post = { requestBody: { content: { 'application/json': { example: object } } } };
+  const { paths } = (await ask<{ paths: Record<string, { post: Post }> }>(service, '/openapi.json')).body;
+  const body = paths['/orders/create']?.post.requestBody.content['application/json'].example;
+  const answer = await ask(service, '/orders/create', { method: 'POST', key: demo.apiKey, body });
+  expect(answer.status, answer.text).toBe(201);
+});

@@ -7,7 +7,7 @@ import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addFreeDriver, addStore, ask, northOf, place, type Store, show, untilOrder } from './clients.ts';
+import { addFreeDriver, addStore, ask, northOf, orderOf, place, type Store, show, untilOrder } from './clients.ts';
 
 /** A geocoder that knows one street, some 3 km north of the store, and is away until it is told otherwise. */
 async function startGeocoder(): Promise<{
@@ -68,7 +68,9 @@ describe('where an order goes', () => {
   it('is found by a job, leads to an arrival, and proves the handover', async () => {
     const driver = await addFreeDriver(service, database.sql, northOf(store.point, 500));
     const other = await addFreeDriver(service, database.sql, northOf(store.point, 900));
-    const { body } = await place(service, store);
+    const headers = { 'idempotency-key': 'a door' };
+    const create = { method: 'POST', key: store.apiKey, body: orderOf(store), headers };
+    const { body } = await ask(service, '/orders/create', create);
     const { id, tracking_token: token } = body.order;
     expect(body.order.status).toBe('driver_assigned');
     // The geocoder is away: what the ZIP tells is known at once, and is not good enough for an arrival.
@@ -80,6 +82,9 @@ describe('where an order goes', () => {
     const door = northOf(store.point, 3_000);
     geocoder.door.at = door;
     await expect.poll(async () => (await shownOf(id)).dropoff_point).toMatchObject({ source: 'geocoder', ...door });
+    const again = await ask(service, '/orders/create', create);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body.order).toEqual({ ...body.order, payment_status: expect.any(String) });
     expect(await arrival()).toMatchObject({ earliest_minutes: expect.any(Number), latest_minutes: expect.any(Number) });
 
     await driver.pickUp(id);

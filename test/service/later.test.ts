@@ -53,7 +53,8 @@ it('waits for its time, uncharged and passed over by a free driver, who takes an
   const deliverBy = new Date(Date.parse(readyAt) + 3 * HOUR).toISOString();
   expect(answer.body.message).toContain('for later');
   const promised = { deliver_by: deliverBy, estimated_delivery: { from: readyAt, to: deliverBy } };
-  expect(answer.body.order).toMatchObject({ status: 'pending_dispatch', payment_status: 'not_charged', ...promised });
+  const waits = { status: 'pending_dispatch', payment_status: 'not_charged', waiting_because: 'not_yet' };
+  expect(answer.body.order).toMatchObject({ ...waits, ...promised });
   const { id } = answer.body.order;
   const shown = await show(service, store, id);
   expect(shown).toMatchObject({ waiting_because: 'not_yet', ready_at: readyAt, size: 'medium', ...promised });

@@ -63,6 +63,11 @@ test('an order with every field is told back to its store, and found by its numb
   const { created_at } = plain as { created_at: string };
   expect(await list(`created_after=${created_at}`)).toEqual([[plain.id, null]]);
   expect(await list(`created_before=${created_at}`)).toEqual([[id, 'A-1001']]);
+
+  const longest = '🛵'.repeat(255);
+  const long = (await place(service, store, { external_id: longest })).body.order;
+  const query = new URLSearchParams({ external_id: longest, status: long.status, created_after: long.created_at });
+  expect(await list(String(query))).toEqual([[long.id, longest]]);
 });
 
 test('unknown fields are ignored and named, in a retry too, and bad ones refused by name', async () => {

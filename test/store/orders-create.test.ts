@@ -292,6 +292,7 @@ test('the order of a key is found as it was created, with its present payment st
       estimatedDelivery: null,
       isForLater: false,
       statusNow: 'delivered',
+      isPlanned: false,
     },
   });
   const waiting = await addOrder(sql, store, keyed('waiting'));

@@ -46,6 +46,12 @@ describe('a malformed request', () => {
     await expectServing(another());
   });
 
+  it('with a header twice that may come once is told which one', async () => {
+    const { client } = await start();
+    client.send(`${POST}${GOOD}Idempotency-Key: a\r\nIdempotency-Key: b\r\nContent-Length: 2\r\n\r\n{}`);
+    await expect.poll(() => client.text).toContain('The header idempotency-key came twice and may come only once.');
+  });
+
   it.each<readonly [string, string, number]>([
     ['twenty thousand characters of headers', `X: ${'a'.repeat(20_000)}\r\n`, LIMITS_HEADERS ? 431 : 400],
     ['five thousand characters of headers', `X: ${'a'.repeat(5_000)}\r\n`, LIMITS_HEADERS ? 431 : 200],
@@ -72,7 +78,7 @@ describe('a malformed request', () => {
     ['an escaped NUL in a name of its query', '/echo/1?%00=b'],
     ['half of a surrogate pair', '/echo/%ed%a0%80'],
     ['half of a surrogate pair in its query', '/echo/1?a=%ed%a0%80'],
-    ['thousands of characters', `/echo/${'a'.repeat(3_000)}`],
+    ['thousands of characters', `/echo/${'a'.repeat(3_600)}`],
   ])('with %s in its address is answered 400, and its route not asked', async (_, target) => {
     const { client, handle, another } = await start();
     client.send(Buffer.from(`POST ${target} HTTP/1.1\r\n${GOOD}Content-Length: 2\r\n\r\n{}`, 'latin1'));

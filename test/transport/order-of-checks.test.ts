@@ -26,6 +26,23 @@ describe('the order of checks', () => {
     expect((await post(url, { ...KEY, 'content-type': 'text/plain' }, 'x'.repeat(100_000))).status).toBe(415);
   });
 
+  it('says what of the type or the encoding of a body is not taken', async () => {
+    const { url } = await startServer({ routes: [echoRoute()] });
+    const send = async (headers: Record<string, string>) => {
+      const { status, body } = await post(url, { ...KEY, ...JSON_TYPE, ...headers }, '{}');
+      return [status, body.message];
+    };
+    expect(await send({ 'content-type': 'application/json; charset=latin1' })).toEqual([
+      415,
+      'The Content-Type must be application/json, with no charset but utf-8.',
+    ]);
+    expect(await send({ 'content-encoding': 'gzip' })).toEqual([
+      415,
+      'A Content-Encoding such as gzip is not supported. Send the body as it is.',
+    ]);
+    expect((await send({ 'content-encoding': 'Identity' }))[0]).toBe(200);
+  });
+
   it('answers 413 before 503', async () => {
     const { url } = await startServer({ routes: [echoRoute()], limits: { maxRequestsInFlight: 0 } });
     expect((await post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(100_000))).status).toBe(413);

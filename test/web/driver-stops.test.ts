@@ -189,6 +189,21 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(await headline(page)).toBe('Tea House');
   });
 
+  it('shows at a door what is asked for and the whole photo, on a small phone and under a long name too', async () => {
+    const page = await open();
+    await page.setViewportSize({ width: 320, height: 740 });
+    const long = orderFor('Maximiliana Wolfeschlegelsteinhausen '.repeat(5).trim(), { status: 'picked_up' });
+    fake.tell({ orders: [long], stops: stopsOf([long]) });
+    await takePhoto(page);
+    const box = async (selector: string) => (await page.locator(selector).first().boundingBox()) ?? { y: 0, height: 0 };
+    const [note, bar, button] = [await box('.note'), await box('#bar'), await box('#primary')];
+    expect(note.y + note.height, 'the lower end of the first note').toBeLessThan(bar.y);
+    const camera = await box('#camera-field');
+    expect(button.y - camera.y - camera.height, 'between "Retake" and "Delivered"').toBeLessThan(20);
+    const fit = "getComputedStyle(document.getElementById('preview-image')).objectFit";
+    expect(await page.evaluate(fit)).toBe('contain');
+  });
+
   it('takes back that they have arrived, also after a reload', async () => {
     const page = await open();
     carrying();

@@ -21,7 +21,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
   idempotency_key_reused: 'The key was used for something else. Nothing was changed.',
   gone: 'The tracking link has expired.',
   payload_too_large: "The body is larger than 64 KiB (a batch: 512 KiB, a driver's photo: 10 MB).",
-  unsupported_media_type: 'The `Content-Type` is not `application/json`.',
+  unsupported_media_type:
+    'The `Content-Type` is not `application/json` in UTF-8, or the body has a `Content-Encoding`, such as gzip.',
   unusable_photo: 'Only for drivers: the photo cannot be used.',
   rate_limited: 'Nothing happened. Send it again after `Retry-After` seconds.',
   too_many_releases: 'Only for drivers: they gave back too many orders, and keep this one.',

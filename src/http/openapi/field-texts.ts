@@ -26,6 +26,8 @@ const PHONE_TEXTS: Readonly<Record<string, FieldText>> = {
   'query.valid': { says: '`false` or `0` for a position of no use.' },
 };
 
+/** The store of every example; the sandbox's demo store has this id. */
+export const EXAMPLE_RETAILER_ID = '01a2037f-cd7a-721b-a3a1-6dd74d7153d6';
 const ORDER_ID = '01a2037d-1ae2-76a0-bb73-54073ca99160';
 const DRIVER_ID = '01a2037f-d0c7-7404-aac6-b02e65e5ae50';
 const TIME = '2026-11-22T13:41:00.271Z';
@@ -67,7 +69,7 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   'query.captured_at': { says: 'When it happened, by the phone.' },
 
   // The order.
-  retailer_id: { says: "The store's id.", example: '01a2037f-cd7a-721b-a3a1-6dd74d7153d6' },
+  retailer_id: { says: "The store's id.", example: EXAMPLE_RETAILER_ID },
   customer: { says: 'Whom the order is for.' },
   'customer.name': { says: 'Name, in any script.', example: 'Jordan Lee' },
   email: { says: 'A plausible e-mail address.', example: 'jordan@example.com' },

@@ -57,7 +57,7 @@ const base = {
 export const waiting = { waiting_because: choice([...WAIT_REASONS, ...HOLD_REASONS]) };
 
 /** The order in the reply to its creation. */
-export const CREATED_ORDER = named('CreatedOrder', object({ ...base, tracking_url: STRING }));
+export const CREATED_ORDER = named('CreatedOrder', object({ ...base, tracking_url: STRING }, waiting));
 
 /** Of an order that an organization reads. */
 const whose = { retailer_id: ID };

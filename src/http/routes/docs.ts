@@ -55,7 +55,9 @@ function shell(
   files: { readonly script: string; readonly style: string; readonly icon: string },
 ): string {
   const hint = html`<p id="hint">This is the sandbox: nothing is charged, texted or driven. "Authorize" takes the
-<code>apiKey</code> of <code>.data/sandbox.json</code>.</p>`;
+<code>apiKey</code> of <code>sandbox.json</code> in the data folder (<code>.data</code>, or <code>DATA_DIR</code>); the
+service prints it when it starts. <code>retailer_id</code> of the examples is that of the demo store, unless the folder
+is older than this page: then take <code>retailerId</code> of the same file.</p>`;
   return html`<!doctype html>
 <html lang="en">
 <head>

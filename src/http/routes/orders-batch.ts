@@ -15,7 +15,7 @@ import { createOrders } from './batch-operation.ts';
 import { type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
 
 /** What became of one order, as its own request would have been answered. */
-type Result = { readonly status: number; readonly success: boolean };
+type Result = { readonly status: number; readonly success: boolean; readonly replayed?: boolean };
 
 const INTERNAL = new ServiceError('internal', 'Something went wrong on our side. It is safe to try again.');
 
@@ -75,8 +75,7 @@ export function ordersBatch(parts: {
     const results = entries.map((entry) =>
       entry.kind === 'bad' ? failure(entry.error) : (outcomes.next().value ?? failure(INTERNAL)),
     );
-    const created = results.filter(({ success }) => success).length;
-    const message = `${created} of ${results.length} orders were created; each has its result.`;
+    const message = summaryOf(results);
     return json(200, { success: true, message, results: results.map((result, index) => ({ index, ...result })) });
   }
 
@@ -111,6 +110,13 @@ export function ordersBatch(parts: {
       return failure(INTERNAL);
     }
   }
+}
+
+function summaryOf(results: readonly Result[]): string {
+  const replayed = results.filter((result) => result.replayed).length;
+  const created = results.filter(({ success }) => success).length - replayed;
+  const before = replayed > 0 ? `, and ${replayed} had been created before` : '';
+  return `${created} of ${results.length} orders were created${before}; each has its result.`;
 }
 
 /** An error as the body of its own reply would say it; `index` where its fields are not named by the batch yet. */

@@ -173,5 +173,6 @@ function toWire(order: CreatedOrder, trackingUrl: string) {
     created_at: order.createdAt.toISOString(),
     deliver_by: order.deliverBy.toISOString(),
     estimated_delivery: order.estimatedDelivery,
+    ...(order.waitingBecause === undefined ? {} : { waiting_because: order.waitingBecause }),
   };
 }

@@ -1,6 +1,5 @@
 import { arrivalTimes, shownArrival, type TimeRange } from '../../domain/arrival.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { isId } from '../../domain/ids.ts';
 import type { ScheduledOrder } from '../../domain/schedule.ts';
 import { shownPosition } from '../../domain/shown-position.ts';
 import { positionOf } from '../../matcher/driver-position.ts';
@@ -11,6 +10,7 @@ import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
+import { orderIdOf } from '../input.ts';
 import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
@@ -40,8 +40,7 @@ export function ordersGet(parts: {
     authenticate: stores.authenticate,
     async handle({ head, principal: reader, alwaysReplyWith }) {
       await countRead(reads, reader, alwaysReplyWith);
-      const [id = ''] = head.params;
-      const order = isId(id) ? await asAvailable(store.findStoreOrder(id, reader.retailerIds)) : null;
+      const order = await asAvailable(store.findStoreOrder(orderIdOf(head), reader.retailerIds));
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
       const whose = reader.kind === 'organization' ? { retailer_id: order.retailer_id } : {};
       const { because, plan } = waitOnWire(order, matcher);

@@ -75,7 +75,8 @@ export function ordersList(parts: {
  */
 function storesAsked({ retailerIds }: StoreReader, asked: string | null): readonly string[] {
   if (asked === null) return retailerIds;
-  if (retailerIds.includes(asked)) return [asked];
+  const id = asked.toLowerCase();
+  if (retailerIds.includes(id)) return [id];
   const fields = [{ field: 'retailer_id', message: 'must be a store of yours' }];
   throw new ServiceError('invalid_request', 'Some parameters are not usable.', { fields });
 }

@@ -119,6 +119,8 @@ export function buildDispatch(parts: DispatchParts) {
     changeDropoff,
     admission,
     backlog,
+    /** Leaves the planning to another process. */
+    stopPlanning: () => planner.close(),
   };
 }
 

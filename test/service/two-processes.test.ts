@@ -278,32 +278,32 @@ test('without Redis a second API process on the same database refuses to start a
   }
 });
 
-/** Sends orders with keys, one after the other and in turn to the processes that say that they are ready. */
+/** Sends 20 orders with keys a second, in turn to the processes that say that they are ready. */
 function balance(processes: () => readonly Running[], store: Store) {
   const taken: { readonly url: string; readonly id: string }[] = [];
   const failed: string[] = [];
-  let isOver = false;
-  async function send(): Promise<void> {
-    for (let turn = 0; !isOver; turn++) {
-      const all = processes();
-      const { url } = all[turn % all.length] as Running;
-      const isReady = await ask({ url }, '/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-      if (!isReady) continue;
-      const headers = { 'idempotency-key': `deploy ${turn}` };
-      const sent = { method: 'POST', key: store.apiKey, body: orderOf(store), headers };
-      const answer = await ask({ url }, '/orders/create', sent).catch(String);
-      if (typeof answer !== 'string' && answer.status === 201) taken.push({ url, id: answer.body.order.id });
-      else failed.push(typeof answer === 'string' ? answer : answer.text);
-    }
+  const sent: Promise<void>[] = [];
+  const isReady = ({ url }: Running) =>
+    ask({ url }, '/readyz').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  async function send(turn: number): Promise<void> {
+    const all = processes();
+    const one = all[turn % all.length] as Running;
+    if (!(await isReady(one))) return;
+    const headers = { 'idempotency-key': `deploy ${turn}` };
+    const order = { method: 'POST', key: store.apiKey, body: orderOf(store), headers };
+    const answer = await ask(one, '/orders/create', order).catch(String);
+    if (typeof answer !== 'string' && answer.status === 201) taken.push({ url: one.url, id: answer.body.order.id });
+    else failed.push(typeof answer === 'string' ? answer : answer.text);
   }
-  const sending = send();
+  const timer = setInterval(() => sent.push(send(sent.length)), 50);
+  onTestFinished(() => clearInterval(timer));
   return {
     async end() {
-      isOver = true;
-      await sending;
+      clearInterval(timer);
+      await Promise.all(sent);
       return { taken, failed };
     },
   };

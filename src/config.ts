@@ -7,6 +7,7 @@ import {
   DEFAULT_SMS_DELAY_SECONDS,
   DEFAULT_SMS_PER_PHONE,
   DEFAULT_SMS_PER_STORE,
+  DEFAULT_STOP_NOTICE_SECONDS,
   DEFAULT_STORE_RATE,
   DEFAULT_STRIPE_RATE,
   DEFAULT_STRIPE_TEST_RATE,
@@ -17,6 +18,7 @@ import {
   MAX_SIMULATED_DRIVERS,
   MAX_SMS_DELAY_SECONDS,
   MAX_SMS_PER_DAY,
+  MAX_STOP_NOTICE_SECONDS,
   MAX_STORE_RATE,
   MAX_UNPAID_ORDERS_ALLOWED,
   MAX_VENDOR_RATE,
@@ -38,6 +40,8 @@ export type Config = {
   readonly trackingUrl: string | null;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly trustProxy: boolean;
+  /** Time from a signal, or from what else ends the process, to the first refusal. */
+  readonly stopNoticeSeconds: number;
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
   readonly dataDir: string;
@@ -227,6 +231,12 @@ export function parseConfig(env: Environment): Config {
     trackingUrl: read.url('TRACKING_URL', ['http:', 'https:']),
     tls: certFile && keyFile ? { certFile, keyFile } : null,
     trustProxy: read.flag('TRUST_PROXY', false),
+    stopNoticeSeconds: read.integer(
+      'STOP_NOTICE_SECONDS',
+      sandbox ? 0 : DEFAULT_STOP_NOTICE_SECONDS,
+      0,
+      MAX_STOP_NOTICE_SECONDS,
+    ),
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),

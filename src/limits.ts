@@ -567,8 +567,11 @@ export const PLANNER_LEASE_MS = 3_000;
 export const MAX_NOTED_ORDERS = 300;
 /** Time between two rounds of asking idle drivers where to wait. */
 export const IDLE_ROUND_MS = 30_000;
-/** Time between two renewals, or attempts to get the right. Below PLANNER_LEASE_MS. */
-export const PLANNER_LEASE_RENEW_MS = 1_000;
+/**
+ * Time between two renewals, or attempts to get the right: one that is given back has its next holder within a
+ * second. Below PLANNER_LEASE_MS.
+ */
+export const PLANNER_LEASE_RENEW_MS = 500;
 /** By how much earlier than the database a process counts its right as over. Below PLANNER_LEASE_MS. */
 export const PLANNER_LEASE_MARGIN_MS = 500;
 /** Change of a planned arrival below which readers are not told of it. Below ESTIMATE_MOVED_MS. */
@@ -1448,9 +1451,23 @@ export const MAX_STORE_EXTERNAL_ID_LENGTH = 100;
 export const CLOSE_DEADLINE_MS = 3_000;
 /** Longest wait of a stop for requests in flight. With CLOSE_DEADLINE_MS below STOP_DEADLINE_MS. */
 export const DRAIN_MS = 3_500;
-/** Longest stop; then the process ends. Below the 10 s after which Docker kills it by default. */
-export const STOP_DEADLINE_MS = 9_500;
-/** Time within which a second signal is the same one: behind npm a terminal's Ctrl-C arrives twice. */
+/**
+ * Time for which a stop says so in `/readyz` before it refuses anything: a balancer that looks each second has
+ * looked twice. With STOP_DEADLINE_MS below the 10 s after which Docker kills a process by default.
+ */
+export const DEFAULT_STOP_NOTICE_SECONDS = 2;
+/** Longest such time, for balancers that look twice a minute. At least DEFAULT_STOP_NOTICE_SECONDS. */
+export const MAX_STOP_NOTICE_SECONDS = 60;
+/** Longest stop from then on; then the process ends. */
+export const STOP_DEADLINE_MS = 7_500;
+/** Longest wait of a stop for jobs under way; then others do them. Below CLOSE_DEADLINE_MS. */
+export const JOB_FINISH_MS = 2_500;
+/**
+ * Time between two sockets of a kind that come back after a stop, so that the process that is left gets 333 a
+ * second. All MAX_TRACKING_SOCKETS are back within a minute.
+ */
+export const SOCKET_RETURN_MS = 3;
+/** Time within which a second SIGINT is the same one: behind npm a terminal's Ctrl-C arrives twice. */
 export const SIGNAL_ECHO_MS = 2_000;
 /** Interval at which an API process without Redis checks that it is the only one. */
 export const API_LOCK_CHECK_MS = 5_000;
@@ -1957,7 +1974,16 @@ function assertJobRelations(): void {
   below({ FEED_WORD_MS }, { QUERY_DEADLINE_MS });
   below({ LIST_SCAN_ROWS_PER_STORE }, { LIST_SCAN_ROWS });
   below({ 'DRAIN_MS + CLOSE_DEADLINE_MS': DRAIN_MS + CLOSE_DEADLINE_MS }, { STOP_DEADLINE_MS });
-  below({ STOP_DEADLINE_MS }, { DOCKER_STOP_MS });
+  below(
+    { 'STOP_DEADLINE_MS after DEFAULT_STOP_NOTICE_SECONDS': STOP_DEADLINE_MS + DEFAULT_STOP_NOTICE_SECONDS * 1_000 },
+    { DOCKER_STOP_MS },
+  );
+  atMost({ DEFAULT_STOP_NOTICE_SECONDS }, { MAX_STOP_NOTICE_SECONDS });
+  below({ JOB_FINISH_MS }, { CLOSE_DEADLINE_MS });
+  atMost(
+    { 'SOCKET_RETURN_MS of MAX_TRACKING_SOCKETS': SOCKET_RETURN_MS * MAX_TRACKING_SOCKETS },
+    { MINUTE_MS: 60_000 },
+  );
   atMost({ LIST_LIMIT }, { MAX_LIST_LIMIT });
   below({ LIST_FIRST_PART }, { LIST_PART });
   below(

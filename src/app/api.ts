@@ -33,8 +33,10 @@ import { openRoadTimes } from './roads.ts';
 import { apiRoutes } from './routes.ts';
 import { openStripeRoutes } from './stripe.ts';
 
+export type Api = { readonly server: HttpServer } & Pick<Dispatch, 'stopPlanning'>;
+
 /** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
-export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
+export async function buildApi(parts: ServiceParts): Promise<Api> {
   const { config, database, store, paymentWait, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers(), true);
   const tiers = new LoadedTiers(store, matcher, config.simulatedDrivers > 0 ? SANDBOX_MAX_WAIT_SECONDS : undefined);
@@ -100,7 +102,7 @@ export async function buildApi(parts: ServiceParts): Promise<HttpServer> {
   const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, ...running };
   const worker = startWorker('redispatch', parts.backend, job, settings, logger);
   closers.add('redispatch worker', () => worker.close());
-  return server;
+  return { server, stopPlanning: dispatch.stopPlanning };
 }
 
 /** Adds what keeps the sandbox usable after a load test. */

@@ -121,6 +121,8 @@ export function buildDispatch(parts: DispatchParts) {
     changeDropoff,
     admission,
     backlog,
+    /** Leaves the planning to another process. */
+    stopPlanning: () => planner.close(),
   };
 }
 

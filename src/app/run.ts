@@ -11,7 +11,7 @@ export async function run(): Promise<void> {
   try {
     const config = readConfig();
     for (const line of [...misspeltSettings(), ...doubtsAbout(config)]) say(line);
-    const stop = onSignals(say, config.sandbox);
+    const stop = onSignals(say, config);
     const service = await startService(config, say, stop.now);
     stop.use(() => service.close());
     process.stdout.write(welcome(config, service));

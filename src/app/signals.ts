@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import { SIGNAL_ECHO_MS, STOP_DEADLINE_MS } from '../limits.ts';
 
 export type Stop = {
@@ -9,23 +10,27 @@ export type Stop = {
 
 /**
  * Stops the process on SIGTERM and SIGINT. SIGHUP is ignored, as nothing is read anew, except in the sandbox, which
- * ends with its terminal. The exit code is 0 if everything closes within
- * STOP_DEADLINE_MS, else 1. A second signal ends the process at once, but only after SIGNAL_ECHO_MS, because
- * a Ctrl-C reaches a process behind npm twice.
+ * ends with its terminal. The exit code is 0 if everything closes within STOP_DEADLINE_MS after the notice, else 1.
+ * A second signal ends the process at once, except a SIGINT within SIGNAL_ECHO_MS of another one, because a Ctrl-C
+ * reaches a process behind npm twice.
  */
-export function onSignals(say: (line: string) => void, sandbox: boolean): Stop {
+export function onSignals(
+  say: (line: string) => void,
+  { sandbox, stopNoticeSeconds }: Pick<Config, 'sandbox' | 'stopNoticeSeconds'>,
+): Stop {
   let close: (() => Promise<void>) | null = null;
-  let stoppedAtMs: number | null = null;
+  let stopped: { readonly reason: string; readonly atMs: number } | null = null;
 
   async function stop(reason: string): Promise<void> {
-    if (stoppedAtMs !== null) {
-      if (performance.now() - stoppedAtMs > SIGNAL_ECHO_MS) process.exit(1);
+    if (stopped !== null) {
+      const isEcho = reason === 'SIGINT' && stopped.reason === 'SIGINT';
+      if (!isEcho || performance.now() - stopped.atMs > SIGNAL_ECHO_MS) process.exit(1);
       return;
     }
-    stoppedAtMs = performance.now();
+    stopped = { reason, atMs: performance.now() };
     say(`Stopping: ${reason}`);
     // While the service is still starting, the start is awaited first; the deadline covers both.
-    setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
+    setTimeout(() => process.exit(1), stopNoticeSeconds * 1_000 + STOP_DEADLINE_MS).unref();
     if (close) await finish();
   }
 
@@ -39,7 +44,7 @@ export function onSignals(say: (line: string) => void, sandbox: boolean): Stop {
   return {
     use(closer) {
       close = closer;
-      if (stoppedAtMs !== null) void finish();
+      if (stopped !== null) void finish();
     },
     now: (reason) => void stop(reason),
   };

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { OrderEvents } from '../dispatch/order-events.ts';
 import { createPaymentWait } from '../dispatch/payment-wait.ts';
@@ -96,7 +97,7 @@ async function start(
   const parts: ServiceParts = { ...shared, ...told, isStarted: () => isStarted, trackingUrl };
 
   const api = isApi ? await buildApi(parts) : null;
-  const server = api ?? (config.portIsSet ? openHealthServer(parts) : null);
+  const server = api?.server ?? (config.portIsSet ? openHealthServer(parts) : null);
   url = server ? await listen(server, config) : null;
   if (config.roles.has('worker')) await startWorkers(parts, trackingUrl(), isApi ? url : null);
   if (url) tellOfEvents(standIn, config, url);
@@ -113,6 +114,17 @@ async function start(
   }
   const sandbox = config.sandbox && api && url ? await openSandbox(config, database, url, logger, closers) : null;
   if (server) closers.add('requests', () => drain(server), DRAIN_MS + CLOSE_DEADLINE_MS);
+  // First: balancers read that it is not ready, and another process plans, while nothing is refused yet.
+  const noticeMs = api ? config.stopNoticeSeconds * 1_000 : 0;
+  closers.add(
+    'notice',
+    async () => {
+      isStarted = false;
+      void api?.stopPlanning();
+      await pause(noticeMs);
+    },
+    noticeMs + CLOSE_DEADLINE_MS,
+  );
   if (!config.sandbox) void tellOfSettings(config, logger);
   isStarted = true;
   return { url, sandbox, close: () => closers.closeAll() };
@@ -155,7 +167,7 @@ async function listen(server: HttpServer, config: Config): Promise<string> {
   return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The first step of a stop: refuses new requests and waits for those in flight. */
+/** Refuses new requests, sends the sockets to another process, and waits for the requests in flight. */
 async function drain(server: HttpServer): Promise<void> {
   server.stopAccepting();
   await server.drain(DRAIN_MS);

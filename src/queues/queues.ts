@@ -14,6 +14,7 @@ import type { Pool } from 'pg';
 import {
   JOB_ATTEMPTS,
   JOB_BACKOFF_MS,
+  JOB_FINISH_MS,
   JOB_HELD_RETRY_MS,
   JOB_LOCK_MS,
   KEEP_FAILED_JOBS,
@@ -25,6 +26,7 @@ import { limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import { givenBack } from './give-back.ts';
 import { holdWhileAway } from './hold-while-away.ts';
 import { inTurn } from './in-turn.ts';
 import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
@@ -149,6 +151,7 @@ export type WorkerSettings = {
  * Starts a worker, which does single jobs and batches. BullMQ runs a job twice if a process blocks or dies,
  * so handlers must be safe to run twice. An error of a handler costs the job an attempt, unless the database
  * is away. Where the clock of this machine is ahead, the sweeper brings a job that is to run later.
+ * A close waits JOB_FINISH_MS for the jobs under way, and gives those back that are not done.
  */
 export function startWorker(
   name: QueueName,
@@ -167,9 +170,9 @@ export function startWorker(
   let isClosing = false;
   const handleWhenBack = holdWhileAway(handle, options.database, () => isClosing);
   const handleBounded = boundedHandler(handleWhenBack, options.concurrency, () => isClosing);
-  const handleInTurn = inTurn(handleBounded, options.pace, options.isAwaited);
+  const jobs = givenBack(inTurn(handleBounded, options.pace, options.isAwaited));
   const process = async (job: Job<JobBatch>, token?: string): Promise<void> => {
-    const { left, result } = await runBatch(job.data, handleInTurn);
+    const { left, result } = await runBatch(job.data, jobs.handle);
     if (result.kind === 'done') return;
     for (const { orderId } of left) {
       const reason = result.kind === 'retry' ? result.reason : undefined;
@@ -190,9 +193,10 @@ export function startWorker(
   const worker = openWorker(name, backend, process, workerOptions);
   worker.on('error', reportLoss(name, 'a worker cannot reach its backend', logger));
   return {
-    close() {
+    async close() {
       isClosing = true;
-      return closeIfReached(backend, worker);
+      const late = setTimeout(jobs.giveBack, JOB_FINISH_MS);
+      await closeIfReached(backend, worker).finally(() => clearTimeout(late));
     },
   };
 }

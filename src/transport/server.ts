@@ -38,14 +38,18 @@ export type ServerOptions = {
 export type HttpServer = {
   /** Listens on this address alone; port 0 takes any free one. Rejects with the reason where it cannot. */
   listen(host: string, port: number): Promise<{ readonly port: number }>;
-  /** Takes no new connections and no new sockets; open connections end with their next reply. */
+  /**
+   * Takes no new connections and no new sockets; open connections end with their next reply. The open sockets are
+   * told to come back (1012), each at a moment of its own.
+   */
   stopAccepting(): void;
   /**
    * Waits at most `ms` milliseconds until every accepted request is answered and its work done; false where
-   * some are not. From then on requests over open connections are refused with 503, so that no work is cut.
+   * some are not. Then connections that owe nothing are closed. Where some do, further requests are refused with 503,
+   * so that no work is cut.
    */
   drain(ms: number): Promise<boolean>;
-  /** Tells the sockets that the server goes away (1001), then closes the transport. Harmless twice. */
+  /** Closes the transport, with every connection. Harmless twice. */
   close(): void;
   /** Requests that are not answered, or whose work is not done. */
   readonly inFlight: number;
@@ -97,6 +101,14 @@ export function createServer(transport: Transport, options: ServerOptions): Http
     if (!isStopping) options.stopping?.();
     isStopping = true;
     transport.stopListening();
+    for (const mount of mounts) mount.sendAway();
+  }
+
+  function close(): void {
+    if (isClosed) return;
+    isClosed = true;
+    stopAccepting();
+    transport.close();
   }
 
   return {
@@ -108,15 +120,11 @@ export function createServer(transport: Transport, options: ServerOptions): Http
     async drain(ms) {
       const isIdle = await requests.idle(ms);
       isDrained = true;
+      // What a slow reader has not taken of a large reply would be cut.
+      if (isIdle && !settings.unsent.isKeeping) close();
       return isIdle;
     },
-    close() {
-      if (isClosed) return;
-      isClosed = true;
-      stopAccepting();
-      for (const mount of mounts) mount.closeAll();
-      transport.close();
-    },
+    close,
     get inFlight() {
       return requests.present;
     },

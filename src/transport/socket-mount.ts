@@ -1,5 +1,6 @@
 import uWS, { type HttpResponse, type TemplatedApp, type us_socket_context_t, type WebSocket } from 'uWebSockets.js';
 import { type ErrorCode, ServiceError } from '../domain/errors.ts';
+import { restartReason, SERVICE_RESTARTS } from '../domain/restart.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { Farewells } from './farewells.ts';
@@ -12,7 +13,6 @@ import { type ReplySettings, Responder } from './responder.ts';
 import { type Attached, SocketConnection } from './socket-connection.ts';
 
 /** Close codes of RFC 6455, section 7.4.1. */
-const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
 const INTERNAL_ERROR = 1011;
 
@@ -70,9 +70,11 @@ export class SocketMount {
     });
   }
 
-  /** Tells every socket that the server goes away. */
-  closeAll(): void {
-    for (const connection of [...this.#open]) connection.close(GOING_AWAY, 'The server is stopping');
+  /** Tells every socket to come back, one after the other, so that they flood nobody. */
+  sendAway(): void {
+    for (const [place, connection] of [...this.#open].entries()) {
+      connection.close(SERVICE_RESTARTS, restartReason(place));
+    }
   }
 
   /** One that is open; null where none is. */
@@ -135,7 +137,7 @@ export class SocketMount {
     const connection = new SocketConnection(native, this.#farewells);
     native.getUserData().live = connection;
     this.#open.add(connection);
-    if (this.#settings.closing()) connection.close(GOING_AWAY, 'The server is stopping');
+    if (this.#settings.closing()) this.sendAway();
     else this.#guard(connection, () => this.#behaviour.opened(connection));
   }
 

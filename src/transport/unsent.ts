@@ -55,6 +55,11 @@ export class UnsentReplies {
     };
   }
 
+  /** Whether this process may keep something that the system has not taken. */
+  get isKeeping(): boolean {
+    return [...this.#accounts.values()].some(({ pending }) => pending > 0);
+  }
+
   /** Networks that may have something unread. */
   get networks(): number {
     return this.#accounts.size;

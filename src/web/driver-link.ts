@@ -1,3 +1,4 @@
+import { restartWaitMs } from '../domain/restart.ts';
 import { DRIVER_PING_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
 import { type DriverState, stateOf, type ToldState } from './driver-state.ts';
@@ -89,7 +90,7 @@ export class DriverLink {
     this.#expectSomething();
     socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', token: this.#token }));
     socket.onmessage = (event) => this.#received(JSON.parse(String(event.data)) as Message);
-    socket.onclose = (event) => this.#closed(event.code);
+    socket.onclose = (event) => this.#closed(event);
   }
 
   #received(message: Message): void {
@@ -102,14 +103,24 @@ export class DriverLink {
     this.#listener.told(stateOf(message));
   }
 
-  #closed(code: number): void {
+  #closed(event: CloseEvent): void {
+    const { code } = event;
     if (code === REPLACED) {
       this.stop();
       this.#listener.state('replaced');
       return;
     }
-    this.#lost();
+    const waitMs = restartWaitMs(event);
+    if (waitMs === null) this.#lost();
+    else this.#leave(waitMs);
     if (code === NOT_SIGNED_IN) this.#listener.refused();
+  }
+
+  /** The service restarts, which is no failure, and said when it is this phone's turn to come back. */
+  #leave(waitMs: number): void {
+    this.#drop();
+    this.#listener.state('reconnecting');
+    this.#retry = window.setTimeout(() => this.#connect(), waitMs);
   }
 
   #lost(): void {

@@ -1,3 +1,4 @@
+import { restartWaitMs } from '../domain/restart.ts';
 import { TRACKING_PING_MIN_MS, TRACKING_PING_MS, TRACKING_QUIET_MS } from '../limits.ts';
 import type { TrackingMessage, TrackingStatus } from '../tracking/messages.ts';
 import type { TrackingView } from '../tracking/view.ts';
@@ -71,7 +72,7 @@ export class Feed {
     this.#socket = socket;
     this.#expectSomething();
     socket.onmessage = (event) => this.#received(String(event.data));
-    socket.onclose = () => this.#lost();
+    socket.onclose = (event) => this.#closed(restartWaitMs(event));
   }
 
   #received(text: string): void {
@@ -101,6 +102,17 @@ export class Feed {
     socket.onmessage = null;
     socket.onclose = null;
     socket.close();
+  }
+
+  /** @param waitMs the page's turn to come back where the service restarts, which is no failure; else null */
+  #closed(waitMs: number | null): void {
+    if (waitMs === null) {
+      this.#lost();
+      return;
+    }
+    this.#drop();
+    this.#listener.state('reconnecting');
+    this.#retry = window.setTimeout(() => this.#connect(), waitMs);
   }
 
   #lost(): void {

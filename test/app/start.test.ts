@@ -18,7 +18,7 @@ vi.mock('../../src/app/sandbox.ts', async (original) => {
   return { ...actual, openSandbox };
 });
 
-test('a service is ready when all of its start is done, with the file of the sandbox’s secrets', async () => {
+test('a service is ready from the end of its start, with the file of the sandbox’s secrets, to its notice of a stop', async () => {
   const { dataDir, remove } = newDataDir();
   const database = await freshDatabase();
   onTestFinished(async () => {
@@ -42,6 +42,7 @@ test('a service is ready when all of its start is done, with the file of the san
     DATABASE_URL: database.url,
     DATA_DIR: dataDir,
     LOG_LEVEL: 'error',
+    STOP_NOTICE_SECONDS: '3',
   });
   const service = await startService(
     config,
@@ -50,9 +51,15 @@ test('a service is ready when all of its start is done, with the file of the san
   );
   onTestFinished(() => service.close());
   await look(service.url ?? '');
+  const closed = service.close();
+  await look(service.url ?? '');
+  await closed;
+  await expect(look(service.url ?? '')).rejects.toThrow();
   expect(seen).toEqual([
     { readyz: 503, healthz: 200, isThere: false },
     { readyz: 200, healthz: 200, isThere: true },
+    // Nothing is refused yet.
+    { readyz: 503, healthz: 200, isThere: true },
   ]);
 });
 

@@ -59,7 +59,7 @@ async function answer(to: Lease | null | 'fails'): Promise<void> {
 }
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test('asks at once, and each second after an answer, whoever has the right', async () => {
+test('asks at once, and again PLANNER_LEASE_RENEW_MS after an answer, whoever has the right', async () => {
   expect([asks.length, lease.current()]).toEqual([1, null]);
   await answer(null);
   await pass(PLANNER_LEASE_RENEW_MS - 1);

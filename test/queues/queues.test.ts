@@ -67,7 +67,7 @@ describe.each([
   afterAll(() => opened?.close());
 
   /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
-  function world(results: readonly JobResult[], ratePerSecond = 0, clock: Clock = Date) {
+  function world(results: readonly (JobResult | Promise<JobResult>)[], ratePerSecond = 0, clock: Clock = Date) {
     const queues = createQueues(opened.backend, logger);
     const relay = createRelay(queues, storeOf(database.sql), new Set(), pace, () => true, Date, logger);
     const seen: JobData[] = [];
@@ -84,7 +84,7 @@ describe.each([
       await relay.close();
       await Promise.all([...queues.values()].map((queue) => queue.close()));
     });
-    return { relay, seen, left };
+    return { relay, worker, seen, left };
   }
   const numbered = (relays: number): OutboxRow => ({ ...row, relays });
 
@@ -119,6 +119,15 @@ describe.each([
     relay.relay([numbered(6)]);
     await expect.poll(() => left).toEqual([row.id, row.id]);
     expect(seen).toHaveLength(2);
+  });
+
+  test.skipIf(!isThere)('a worker that stops gives back a job that does not end, and another one does it', async () => {
+    const { relay, worker, seen } = world([new Promise<JobResult>(() => undefined)]);
+    relay.relay([numbered(7)]);
+    await expect.poll(() => seen.length).toBe(1);
+    await worker.close();
+    const other = world([]);
+    await expect.poll(() => other.seen).toEqual(seen);
   });
 
   test.skipIf(!isThere)('a rate limit puts the job back and loses nothing', async () => {

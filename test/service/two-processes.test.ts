@@ -5,7 +5,7 @@ import { connect } from '../../src/postgres/connect.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { startPushVendor } from '../harness/push-phone.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { type Environment, newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { untilBlocked } from '../store/transaction.ts';
 import {
   addDriver,
@@ -17,6 +17,7 @@ import {
   openSocket,
   orderOf,
   place,
+  type Store,
   show,
   untilOrder,
 } from './clients.ts';
@@ -24,6 +25,7 @@ import {
 describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and one Redis', () => {
   let database: FreshDatabase;
   let redis: FreshRedis | undefined;
+  let api: Environment;
   let a: Running;
   let b: Running;
   let worker: Running;
@@ -34,9 +36,11 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     redis = await freshRedis();
     const env = { DATABASE_URL: database.url, REDIS_URL: redis?.url ?? '' };
     const [shared, own] = folders.map((folder) => folder.dataDir) as [string, string];
-    [a, b, worker] = await Promise.all([
-      startBuiltService({ ...env, ROLES: 'api', DATA_DIR: shared }),
-      startBuiltService({ ...env, ROLES: 'api', DATA_DIR: own }),
+    api = { ...env, ROLES: 'api', DATA_DIR: shared };
+    // Alone at first, so that it is the one that plans.
+    a = await startBuiltService({ ...api, STOP_NOTICE_SECONDS: '3' });
+    [b, worker] = await Promise.all([
+      startBuiltService({ ...api, DATA_DIR: own, LOG_LEVEL: 'info' }),
       startBuiltService({ ...env, ROLES: 'worker', DATA_DIR: shared }),
     ]);
   });
@@ -229,6 +233,35 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     expect(rows.every((row) => row.orders === 1)).toBe(true);
     for (const answer of answers) expect((await show(b, store, answer.body.order.id)).id).toBe(answer.body.order.id);
   });
+
+  test('one that is stopped and started again fails no request of a balancer, loses no order, and sends its sockets on', async () => {
+    const store = await addStore(database.sql);
+    const driver = await addDriver(b, database.sql);
+    const { order } = (await place(a, store)).body;
+    const live = `/track/${order.tracking_token}/live`;
+    const page = await openSocket(a, live);
+    const phone = await openPhone(a, driver.token);
+    const busy = await addStore(database.sql);
+    const traffic = balance(() => [a, b], busy);
+    const stopped = a.stop();
+    await expect.poll(() => [page.closedWith(), phone.closedWith()], { interval: 20 }).toEqual([1012, 1012]);
+    // Since the beginning of the notice, which is over now.
+    expect(b.output()).toContain('this process plans');
+    const [pageAgain, phoneAgain] = [await openSocket(b, live), await openPhone(b, driver.token)];
+    expect(await stopped).toBe(0);
+    a = await startBuiltService(api);
+    await driver.at(store.point);
+    await driver.duty(true);
+    await untilOrder(a, store, order.id, { status: 'driver_assigned' });
+    await expect.poll(() => JSON.stringify(pageAgain.messages.at(-1))).toContain('driver_assigned');
+    await expect.poll(() => phoneAgain.messages.at(-1)).toMatchObject({ order: { id: order.id } });
+    const { taken, failed } = await traffic.end();
+    expect(failed).toEqual([]);
+    expect(new Set(taken.map(({ url }) => url)).size).toBeGreaterThan(1);
+    const rows = await database.sql`select id from orders where retailer_id = ${busy.retailerId}`;
+    expect(rows.map(({ id }) => id).toSorted()).toEqual(taken.map(({ id }) => id).toSorted());
+    for (const socket of [pageAgain, phoneAgain]) socket.close();
+  });
 });
 
 test('without Redis a second API process on the same database refuses to start and says why', async () => {
@@ -245,6 +278,37 @@ test('without Redis a second API process on the same database refuses to start a
     second.remove();
   }
 });
+
+/** Sends 20 orders with keys a second, in turn to the processes that say that they are ready. */
+function balance(processes: () => readonly Running[], store: Store) {
+  const taken: { readonly url: string; readonly id: string }[] = [];
+  const failed: string[] = [];
+  const sent: Promise<void>[] = [];
+  const isReady = ({ url }: Running) =>
+    ask({ url }, '/readyz').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  async function send(turn: number): Promise<void> {
+    const all = processes();
+    const one = all[turn % all.length] as Running;
+    if (!(await isReady(one))) return;
+    const headers = { 'idempotency-key': `deploy ${turn}` };
+    const order = { method: 'POST', key: store.apiKey, body: orderOf(store), headers };
+    const answer = await ask(one, '/orders/create', order).catch(String);
+    if (typeof answer !== 'string' && answer.status === 201) taken.push({ url: one.url, id: answer.body.order.id });
+    else failed.push(typeof answer === 'string' ? answer : answer.text);
+  }
+  const timer = setInterval(() => sent.push(send(sent.length)), 50);
+  onTestFinished(() => clearInterval(timer));
+  return {
+    async end() {
+      clearInterval(timer);
+      await Promise.all(sent);
+      return { taken, failed };
+    },
+  };
+}
 
 /** A connection on which an order was sent. */
 function connectTo({ url }: Running, apiKey: string, body: string): Socket {

@@ -314,7 +314,7 @@ describe('a server', () => {
     await expect(second.listen('127.0.0.1', port)).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
   });
 
-  it('that drains takes no new connection, answers what it took, and ends those connections', async () => {
+  it('that drains takes no new connection, answers what it took, and ends those connections and idle ones', async () => {
     const work = gate();
     const started = gate();
     const route = getRoute(async () => {
@@ -323,8 +323,8 @@ describe('a server', () => {
       return json(200, { done: true });
     });
     const { server, port, url } = await startServer({ routes: [route] });
-    const [early, late] = [rawConnection(port), rawConnection(port)];
-    for (const idle of [early, late]) {
+    const [early, late, silent] = [rawConnection(port), rawConnection(port), rawConnection(port)];
+    for (const idle of [early, late, silent]) {
       idle.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
       await expect.poll(() => idle.statuses).toEqual([404]);
     }
@@ -342,7 +342,9 @@ describe('a server', () => {
     work.open();
     const response = await answer;
     expect([response.headers.get('connection'), await response.json()]).toEqual(['close', { done: true }]);
+    expect(silent.ended).toBe(false);
     expect(await drained).toBe(true);
+    await expect.poll(() => silent.ended).toBe(true);
     expect(server.inFlight).toBe(0);
     server.close();
     server.close();

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { CLOSING_SOCKET_MS, MAX_CLOSING_SOCKETS } from '../../src/limits.ts';
+import { CLOSING_SOCKET_MS, MAX_CLOSING_SOCKETS, SOCKET_RETURN_MS } from '../../src/limits.ts';
 import { Farewells } from '../../src/transport/farewells.ts';
 import type { HttpLimits } from '../../src/transport/http-limits.ts';
 import type { LiveSocket, SocketBehaviour } from '../../src/transport/live-socket.ts';
@@ -368,20 +368,21 @@ describe('publishing', () => {
 });
 
 describe('a server that stops', () => {
-  it('tells its sockets 1001 and takes no more of them', async () => {
+  it('tells its sockets at once to come back one after the other, and takes no more of them', async () => {
     const { open, server, transport, closed, port } = await start();
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
+    const phones = [open(), open(), open()];
+    await expect.poll(() => phones.every((phone) => phone.open)).toBe(true);
     const kept = rawConnection(port);
     kept.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => kept.statuses).toEqual([404]);
     server.stopAccepting();
     kept.send(upgradeRequest('/live/abc'));
     await expect.poll(() => kept.statuses).toEqual([404, 503]);
-    expect(phone.closed).toBeNull();
+    const told = () => phones.map((phone) => phone.closed ?? []).toSorted();
+    const inTurn = ['0', String(SOCKET_RETURN_MS), String(2 * SOCKET_RETURN_MS)].map((wait) => [1012, wait]);
+    await expect.poll(told).toEqual(inTurn);
+    expect(closed).toHaveBeenCalledTimes(3);
     server.close();
-    await expect.poll(() => phone.closed).toEqual([1001, 'The server is stopping']);
-    expect(closed).toHaveBeenCalledOnce();
     expect(server.openSockets).toBe(0);
     transport.publish('t', 'nobody');
   });

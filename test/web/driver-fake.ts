@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { SERVICE_RESTARTS } from '../../src/domain/restart.ts';
 import { driverPageRoutes } from '../../src/driver-app/page.ts';
 import type { Reply } from '../../src/transport/route.ts';
 import type { ActionKind, DriverOrder, Stop, ToldState } from '../../src/web/driver-state.ts';
@@ -168,6 +169,11 @@ export async function serveDriver() {
       push();
     },
     state: () => state,
+    sockets: () => sockets.size,
+    /** Closes every socket as a process that stops does. */
+    restart(waitMs: number) {
+      for (const socket of sockets) socket.close(SERVICE_RESTARTS, String(waitMs));
+    },
     /** Refuses every action with this error, until it is null. */
     refuse(error: object | null) {
       refusal = error;

@@ -71,6 +71,22 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await page.locator('#preview-image').waitFor();
   }
 
+  it('comes back in its turn where its process stops, and sends what is done meanwhile', async () => {
+    const page = await open();
+    const link = () => page.locator('#link').getAttribute('data-state');
+    fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    await page.clock.install();
+    fake.restart(40_000);
+    await eventually(link).toBe('reconnecting');
+    await press(page, 'Picked up');
+    await eventually(() => fake.actions).toEqual(['pick-up Jordan']);
+    await page.clock.runFor(39_000);
+    expect([await link(), fake.sockets()]).toEqual(['reconnecting', 0]);
+    await page.clock.runFor(1_000);
+    await eventually(link).toBe('live');
+  });
+
   it('brings three orders of two stores in one route, with a tick for each parcel of a store', async () => {
     const page = await open();
     const orders = [jordan, maria, sams];

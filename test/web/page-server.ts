@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { SERVICE_RESTARTS } from '../../src/domain/restart.ts';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
 import { createTracking } from '../../src/tracking/live.ts';
 import { trackingRoutes } from '../../src/tracking/routes.ts';
@@ -153,6 +154,10 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     blockSockets(blocked: boolean) {
       socketsBlocked = blocked;
       if (blocked) for (const socket of topics.keys()) socket.terminate();
+    },
+    /** Closes every socket as a process that stops does. */
+    restart(waitMs: number) {
+      for (const socket of topics.keys()) socket.close(SERVICE_RESTARTS, String(waitMs));
     },
     /** Answers like a proxy that does not find its service, until it is switched off. */
     loseService(now: boolean) {

@@ -301,6 +301,24 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await page.locator('#link[data-state=live]').waitFor();
   });
 
+  it('comes back in its turn where its process stops, and shows what it has until then, but not as live', async () => {
+    await server.change(assigned());
+    const { page, link } = await openHurried();
+    await expect.poll(link).toBe('live');
+    server.restart(40_000);
+    await expect.poll(link).toBe('reconnecting');
+    await server.change(pickedUp());
+    await page.clock.runFor(39_000);
+    expect([await link(), server.sockets(), await headline(page)]).toEqual([
+      'reconnecting',
+      0,
+      'Ana is on the way to the store',
+    ]);
+    await page.clock.runFor(1_000);
+    await expect.poll(() => headline(page)).toBe('Ana is on the way with your order');
+    expect(await link()).toBe('live');
+  });
+
   it.each(['refused', 'swallowed'] as const)(
     'asks over HTTP where sockets are %s, and returns to them',
     async (how) => {

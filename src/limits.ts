@@ -1288,7 +1288,10 @@ export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
  * call. Below LOCATE_TIMEOUT_MS.
  */
 export const GEOCODER_TIMEOUT_MS = 500;
-/** Longest wait for the geocoder by a job, for which nobody waits. */
+/**
+ * Longest wait for the geocoder by a job or a command: half of it in line, as above. That half is above
+ * PUBLIC_GEOCODER_PACE_MS, so that the addresses of an import are asked for one after the other.
+ */
 export const LOCATE_TIMEOUT_MS = 5_000;
 /** Most calls to the geocoder at once. A store has at most as many as are free: half where it is alone. */
 export const MAX_GEOCODER_REQUESTS = 8;
@@ -1903,6 +1906,7 @@ function assertJobRelations(): void {
   below({ DEFAULT_UNPAID_ORDERS_ALLOWED }, { MAX_UNPAID_ORDERS_ALLOWED });
   below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });
   below({ GEOCODER_TIMEOUT_MS }, { LOCATE_TIMEOUT_MS });
+  below({ PUBLIC_GEOCODER_PACE_MS }, { 'LOCATE_TIMEOUT_MS / 2': LOCATE_TIMEOUT_MS / 2 });
   below({ MAX_GEOCODER_CACHE_PER_STORE }, { MAX_GEOCODER_CACHE });
   below({ GEOCODER_NOT_FOUND_MS }, { GEOCODER_FOUND_MS });
   below({ ZIP_ACCURACY_METERS }, { FALLBACK_ACCURACY_METERS });

@@ -1105,9 +1105,12 @@ export const MAX_TWILIO_PARAMETERS = 100;
 export const OPT_OUT_ASKED_AGAIN_SECONDS = 24 * 3_600;
 /**
  * Pause before a text is sent again whose sender carriers refused: an operator registers the number, and each try
- * costs. As jobs are tried that fail for longer.
+ * costs. It doubles with each refusal of the text. Also how long a number has to be refused no more before a text
+ * that arrives ends its alarm: one carrier may take what another one refuses.
  */
 export const SENDER_REFUSED_PAUSE_SECONDS = 15 * 60;
+/** Longest such pause, so that a text is sent within an hour of the mend. Below TEXT_USEFUL_SECONDS. */
+export const MAX_SENDER_REFUSED_PAUSE_SECONDS = 3_600;
 /** Messages of a phone that are remembered, so that one which Twilio sends again changes nothing. */
 export const OPT_OUT_MESSAGES_KEPT = 10;
 /** Time from a text to the news that its phone has it, at the stand-in for Twilio. */
@@ -1838,6 +1841,8 @@ function assertJobRelations(): void {
     { 'TEXT_LOOKUP_SECONDS[1] in ms': TEXT_LOOKUP_SECONDS[1] * 1_000 },
   );
   atMost({ MAX_TEXT_PAUSE_SECONDS }, { OUTBOX_LEASE_SECONDS });
+  below({ SENDER_REFUSED_PAUSE_SECONDS }, { MAX_SENDER_REFUSED_PAUSE_SECONDS });
+  below({ MAX_SENDER_REFUSED_PAUSE_SECONDS }, { TEXT_USEFUL_SECONDS });
   below({ TEXT_SEGMENT_SEPTETS }, { TEXT_SEPTETS });
   atMost({ MAX_TWILIO_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
   below({ RELAY_SOON_MS }, { RELAY_AHEAD_MS });

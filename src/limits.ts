@@ -961,6 +961,8 @@ export const SHARE_WINDOW_MS = 10_000;
 export const MAX_JOB_PRIORITY = 2_000_000;
 /** Shortest time between two reports of one part that a backend is away. */
 export const LOSS_REPORT_MS = 30_000;
+/** Time after which a process notes again whether a vendor takes the credentials, as others note it, too. */
+export const VENDOR_NOTE_MS = 60_000;
 
 // --- Jobs --------------------------------------------------------------------------------------------------
 /** Attempts of one job before it is left to the sweeper. */

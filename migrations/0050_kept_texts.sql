@@ -1,3 +1,4 @@
--- Texts that Twilio took and no carrier did, for the sake of the sender: they are sent again, and stores go on to see
--- them as sent. A version before shows such a text as queued, and sends it as well.
-alter table texts add column was_sent boolean not null default false;
+-- Twilio's ids of the messages of a text that no carrier took for the sake of the sender: the text was made owed again
+-- after each, and what is told of one of them again changes nothing. A version before sends such a text, too.
+alter table messages add column refused_sids text[] not null default '{}';
+alter table texts add column refused_sids text[] not null default '{}';

@@ -6,10 +6,12 @@ alter table outbox add column failure_says text, add column settled_at timestamp
 -- since, that is tried again by itself or that an ended order does not owe, and not a refund that was made.
 create function failed_jobs() returns setof outbox language sql stable as $$
   select b.* from outbox b
-  where b.failure_code is not null and b.settled_at is null and not exists (
-    select from orders s where s.id = b.order_id
-      and (b.queue = 'charge' and (s.payment_status <> 'failed' or s.status in ('cancelled', 'expired'))
-        or b.queue = 'refund' and s.payment_status = 'refunded'))
+  where b.failure_code is not null and b.settled_at is null
+    -- Of these queues alone the order is looked up, by its key.
+    and not (b.queue in ('charge', 'refund') and exists (
+      select from orders s where s.id = b.order_id
+        and (b.queue = 'charge' and (s.payment_status <> 'failed' or s.status in ('cancelled', 'expired'))
+          or b.queue = 'refund' and s.payment_status = 'refunded')))
     and not (b.queue = 'charge' and exists (select from charge_retries c where c.order_id = b.order_id))
 $$;
 

@@ -967,6 +967,8 @@ export const SHARE_WINDOW_MS = 10_000;
 export const MAX_JOB_PRIORITY = 2_000_000;
 /** Shortest time between two reports of one part that a backend is away. */
 export const LOSS_REPORT_MS = 30_000;
+/** Time after which a process notes again whether a vendor takes the credentials, as others note it, too. */
+export const VENDOR_NOTE_MS = 60_000;
 
 // --- Jobs --------------------------------------------------------------------------------------------------
 /** Attempts of one job before it is left to the sweeper. */
@@ -1111,9 +1113,12 @@ export const MAX_TWILIO_PARAMETERS = 100;
 export const OPT_OUT_ASKED_AGAIN_SECONDS = 24 * 3_600;
 /**
  * Pause before a text is sent again whose sender carriers refused: an operator registers the number, and each try
- * costs. As jobs are tried that fail for longer.
+ * costs. It doubles with each refusal of the text. Also how long a number has to be refused no more before a text
+ * that arrives ends its alarm: one carrier may take what another one refuses.
  */
 export const SENDER_REFUSED_PAUSE_SECONDS = 15 * 60;
+/** Longest such pause, so that a text is sent within an hour of the mend. Below TEXT_USEFUL_SECONDS. */
+export const MAX_SENDER_REFUSED_PAUSE_SECONDS = 3_600;
 /** Messages of a phone that are remembered, so that one which Twilio sends again changes nothing. */
 export const OPT_OUT_MESSAGES_KEPT = 10;
 /** Time from a text to the news that its phone has it, at the stand-in for Twilio. */
@@ -1294,7 +1299,10 @@ export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
  * call. Below LOCATE_TIMEOUT_MS.
  */
 export const GEOCODER_TIMEOUT_MS = 500;
-/** Longest wait for the geocoder by a job, for which nobody waits. */
+/**
+ * Longest wait for the geocoder by a job or a command: half of it in line, as above. That half is above
+ * PUBLIC_GEOCODER_PACE_MS, so that the addresses of an import are asked for one after the other.
+ */
 export const LOCATE_TIMEOUT_MS = 5_000;
 /** Most calls to the geocoder at once. A store has at most as many as are free: half where it is alone. */
 export const MAX_GEOCODER_REQUESTS = 8;
@@ -1856,6 +1864,8 @@ function assertJobRelations(): void {
     { 'TEXT_LOOKUP_SECONDS[1] in ms': TEXT_LOOKUP_SECONDS[1] * 1_000 },
   );
   atMost({ MAX_TEXT_PAUSE_SECONDS }, { OUTBOX_LEASE_SECONDS });
+  below({ SENDER_REFUSED_PAUSE_SECONDS }, { MAX_SENDER_REFUSED_PAUSE_SECONDS });
+  below({ MAX_SENDER_REFUSED_PAUSE_SECONDS }, { TEXT_USEFUL_SECONDS });
   below({ TEXT_SEGMENT_SEPTETS }, { TEXT_SEPTETS });
   atMost({ MAX_TWILIO_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
   below({ RELAY_SOON_MS }, { RELAY_AHEAD_MS });
@@ -1924,6 +1934,7 @@ function assertJobRelations(): void {
   below({ DEFAULT_UNPAID_ORDERS_ALLOWED }, { MAX_UNPAID_ORDERS_ALLOWED });
   below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });
   below({ GEOCODER_TIMEOUT_MS }, { LOCATE_TIMEOUT_MS });
+  below({ PUBLIC_GEOCODER_PACE_MS }, { 'LOCATE_TIMEOUT_MS / 2': LOCATE_TIMEOUT_MS / 2 });
   below({ MAX_GEOCODER_CACHE_PER_STORE }, { MAX_GEOCODER_CACHE });
   below({ GEOCODER_NOT_FOUND_MS }, { GEOCODER_FOUND_MS });
   below({ ZIP_ACCURACY_METERS }, { FALLBACK_ACCURACY_METERS });

@@ -1,4 +1,4 @@
-import { LOSS_REPORT_MS } from '../limits.ts';
+import { LOSS_REPORT_MS, VENDOR_NOTE_MS } from '../limits.ts';
 import type { Vendor } from '../store/refused-credentials.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, type Logger } from '../telemetry.ts';
@@ -25,22 +25,26 @@ export function watchVendor(
   parts: { readonly store: Pick<Store, 'noteCredentials'>; readonly metrics: Pick<Metrics, 'observeVendor'> } & {
     readonly logger: Pick<Logger, 'error'>;
   },
+  nowMs: () => number = () => performance.now(),
 ): Watch {
   const { store, metrics, logger } = parts;
-  // What was noted last; at first unknown, as the process before may have noted a refusal.
-  let noted: boolean | null = null;
+  // What was noted last, and until when: another process, or the one before, may have noted otherwise.
+  let noted = false;
+  let holdsUntilMs = 0;
   const tell = atMostEvery(LOSS_REPORT_MS * 2, () =>
     logger.error({ vendor, settings: CREDENTIALS[vendor] }, 'a vendor refuses the credentials; correct the settings'),
   );
   // One after the other, so that the last one holds.
   let writing = Promise.resolve();
   function note(refused: boolean): void {
-    if (noted === refused) return;
+    // A refusal is noted at once, and while some calls are refused and some taken, it is what stays.
+    if (nowMs() < holdsUntilMs && (noted || !refused)) return;
     noted = refused;
+    holdsUntilMs = nowMs() + VENDOR_NOTE_MS;
     writing = writing
       .then(() => store.noteCredentials(vendor, refused))
       .catch(() => {
-        noted = null;
+        holdsUntilMs = 0;
       });
   }
   return (call) =>

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { newId } from '../domain/ids.ts';
 import { MAX_ORGANIZATION_STORES } from '../limits.ts';
-import { CommandError, type Context } from './context.ts';
+import type { Context } from './context.ts';
 import type { ImportLine } from './csv-file.ts';
 import { type ImportedStore, readImportFile } from './import-file.ts';
 import { importLines } from './import-report.ts';
 import { newKey } from './keys.ts';
-import { type CardOptions, cardFor, locateStore, withCard } from './new-store.ts';
+import { type CardOptions, cardFor, findStore, type LocatedStore, withCard } from './new-store.ts';
 import { type Act, known, requireId } from './parts.ts';
 
 type ImportOptions = CardOptions & { organization?: string; dryRun?: boolean; json?: boolean };
@@ -70,8 +70,10 @@ async function createImport(
   async function create(line: number, imported: ImportedStore): Promise<Report> {
     const { name, address, contactEmail, externalId } = imported;
     if (room <= 0) return failure(line, 'name', `has no room: the organization has ${MAX_ORGANIZATION_STORES} stores`);
-    const located = await locate(context, imported);
-    if (located === null) return failure(line, 'address', 'was not found: give lat and lng');
+    const located: LocatedStore | keyof typeof NOWHERE = imported.point
+      ? { point: imported.point, source: 'given' }
+      : await findStore(context, address);
+    if (typeof located === 'string') return failure(line, 'address', NOWHERE[located]);
     const id = newId();
     const { apiKey, key } = newKey(context);
     const about = { external_id: externalId, point: located.source };
@@ -101,18 +103,12 @@ async function createImport(
   };
 }
 
+const NOWHERE = {
+  not_found: 'was not found: give lat and lng',
+  unavailable: 'was not looked up, as the geocoder does not answer: import the file again, or give lat and lng',
+};
+
 const failure = (line: number, field: string, message: string): Report => ({ line, status: 'failed', field, message });
 
 /** Tells stores apart. */
 const nameOf = ({ name, address }: ImportedStore): string => `${name}\n${address}`;
-
-/** Null for an address that is nowhere. */
-async function locate(context: Context, { address, point }: ImportedStore) {
-  if (point !== null) return { point, source: 'given' };
-  try {
-    return await locateStore(context, address, {});
-  } catch (error) {
-    if (error instanceof CommandError) return null;
-    throw error;
-  }
-}

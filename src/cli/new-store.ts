@@ -4,6 +4,7 @@ import { findAddress } from '../dispatch/find-address.ts';
 import { findZip } from '../domain/address.ts';
 import { newId } from '../domain/ids.ts';
 import { isPoint, type Point } from '../geo/point.ts';
+import { LOCATE_TIMEOUT_MS } from '../limits.ts';
 import { TEST_CARDS } from '../sandbox/test-cards.ts';
 import type { NewRetailer } from '../store/retailers.ts';
 import { CommandError, type Context } from './context.ts';
@@ -80,7 +81,7 @@ function degrees(text: string | undefined): number {
 export type LocatedStore = { readonly point: Point; readonly source: 'given' | 'geocoder' | 'zip_centroid' };
 
 /**
- * The store's point: as given, else the geocoder's, else the centroid of its ZIP code.
+ * The store's point: as given, else as its address is found.
  *
  * @throws {CommandError} where the address is not found, or the point given is none
  */
@@ -95,10 +96,25 @@ export async function locateStore(
       throw new CommandError('--lat is −90 to 90 and --lng is −180 to 180, together.');
     return { point, source: 'given' };
   }
-  const places = openPlaces(context.config);
+  const found = await findStore(context, address);
+  if (found === 'unavailable')
+    throw new CommandError('The geocoder does not answer: try again, or give --lat and --lng.');
+  if (found === 'not_found') throw new CommandError('That address could not be found: give --lat and --lng.');
+  return found;
+}
+
+/**
+ * Where an address is: the geocoder's point, else the centroid of its ZIP code. `unavailable` where the geocoder could
+ * not be asked, as it may know the door.
+ */
+export async function findStore(
+  { config }: { readonly config: Parameters<typeof openPlaces>[0] },
+  address: string,
+): Promise<LocatedStore | 'not_found' | 'unavailable'> {
+  const places = openPlaces(config, LOCATE_TIMEOUT_MS);
   const found = await findAddress(places, address, 'operator');
   if (found.kind === 'found') return { point: found.point, source: 'geocoder' };
+  if (found.kind !== 'not_found') return 'unavailable';
   const centroid = places.zips.area(findZip(address) ?? '')?.point;
-  if (!centroid) throw new CommandError('That address could not be found: give --lat and --lng.');
-  return { point: centroid, source: 'zip_centroid' };
+  return centroid ? { point: centroid, source: 'zip_centroid' } : 'not_found';
 }

@@ -15,7 +15,9 @@ const TABLES: Readonly<Record<string, readonly IdTable[]>> = {
   key_id: ['organization_keys'],
   delivery_id: ['webhook_deliveries'],
 };
-const SHORT_ID = new RegExp(`^[0-9a-f][0-9a-f-]{${MIN_SHORT_ID_LENGTH - 1},34}$`);
+const ID_LENGTH = 32;
+/** Some of the digits of an id, with or without the hyphens. */
+const SHORT_ID = new RegExp(`^[0-9a-f](?:-?[0-9a-f]){${MIN_SHORT_ID_LENGTH - 1},${ID_LENGTH - 1}}-?$`);
 
 /**
  * The arguments and options of a command, in which the beginning of one id stands for the id.

@@ -47,18 +47,27 @@ export function findState(text: string): string | undefined {
     .toUpperCase();
 }
 
-/** A flat, a suite or a floor; `FL` before more than two digits is Florida, and a highway has a number by its name. */
+/** A flat, a suite or a floor; `FL` before more than two digits is Florida. */
 const UNITS = [
-  String.raw`(?<!\b(?:hwy|highway|route|rte)[\s,]+)#\s*\w[\w-]*`,
   String.raw`(?:apt|apartment|unit|suite|ste|room|rm)\b\.?\s*#?\s*(?:[a-z]{0,2}-?\d[\w-]*|[a-z])(?=\s*(?:,|$))`,
   String.raw`fl(?:oor)?\b\.?\s*\d{1,2}(?=\s*(?:,|$))`,
   String.raw`\d{1,2}(?:st|nd|rd|th)\s+fl(?:oor)?\b\.?(?=\s*(?:,|$))`,
 ];
 const UNIT = new RegExp(String.raw`[\s,]+(?:${UNITS.join('|')})`, 'giu');
 
-/** An address text without the flat in it, which makes a geocoder miss the house. */
+/** `#4` at the end of a part. A highway has its own number so, and a house one that stands in the middle. */
+const HASH = /[\s,]+(?<!\b(?:hwy|highway|route|rte)[\s,]+)#\s*\w[\w-]*(?=\s*(?:,|$))/giu;
+/** A house number at the beginning of a part; `5th` is a street's. */
+const HOUSE = /(?:^|,)\s*(?!\d+(?:st|nd|rd|th)\b)\d/iu;
+
+/**
+ * An address text without the flat in it, which makes a geocoder miss the house. `#` begins a flat only behind a house
+ * number, and never in Puerto Rico, where houses are numbered so.
+ */
 export function withoutUnit(text: string): string {
-  return text.replace(UNIT, '');
+  const plain = text.replace(UNIT, '');
+  if (findState(plain) === 'PR') return plain;
+  return plain.replace(HASH, (unit, at: number) => (HOUSE.test(plain.slice(0, at)) ? '' : unit));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { JobHandler } from '../queues/queues.ts';
+import type { RecordedText } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { TextBounds } from '../store/text-rows.ts';
 import { inBatches } from './in-batches.ts';
@@ -21,11 +22,16 @@ export function createSmsJob(
   },
 ): JobHandler {
   const { store } = deps;
+  const sender = deps.texts.from;
   const open = inBatches(
-    (orderIds: readonly string[]) => store.openTexts(orderIds, deps.bounds),
+    (orderIds: readonly string[]) => store.openTexts(orderIds, deps.bounds, sender),
     (orderId) => orderId,
   );
-  const record = inBatches(store.recordTexts, ({ orderId }) => orderId, deps.orderLocks);
+  const record = inBatches(
+    (texts: readonly RecordedText[]) => store.recordTexts(texts, sender),
+    ({ orderId }) => orderId,
+    deps.orderLocks,
+  );
   return createTexting(deps, {
     open: ({ orderId }) => open(orderId),
     countSend: inBatches(store.countSends, ({ orderId }) => orderId),

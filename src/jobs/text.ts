@@ -2,6 +2,7 @@ import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { JobHandler } from '../queues/queues.ts';
 import type { Store } from '../store/store.ts';
 import type { TextBounds } from '../store/text-rows.ts';
+import type { RecordedOptionalText } from '../store/texts.ts';
 import { inBatches } from './in-batches.ts';
 import { createTexting, type TextingDeps } from './texting.ts';
 
@@ -27,8 +28,16 @@ export function createTextJob(
   },
 ): JobHandler {
   const { store } = deps;
-  const open = inBatches((outboxIds: readonly number[]) => store.openOptionalTexts(outboxIds, deps.bounds), String);
-  const record = inBatches(store.recordOptionalTexts, ({ orderId }) => orderId, deps.orderLocks);
+  const sender = deps.texts.from;
+  const open = inBatches(
+    (outboxIds: readonly number[]) => store.openOptionalTexts(outboxIds, deps.bounds, sender),
+    String,
+  );
+  const record = inBatches(
+    (texts: readonly RecordedOptionalText[]) => store.recordOptionalTexts(texts, sender),
+    ({ orderId }) => orderId,
+    deps.orderLocks,
+  );
   return createTexting(deps, {
     open: ({ outboxId }) => open(outboxId),
     countSend: inBatches(store.countOptionalSends, ({ orderId }) => orderId),

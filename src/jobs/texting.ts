@@ -27,7 +27,7 @@ export type TextFailure =
 
 /** What every kind of text is sent with. */
 export type TextingDeps = {
-  readonly texts: Pick<TextSender, 'send' | 'find'>;
+  readonly texts: Pick<TextSender, 'send' | 'find' | 'from'>;
   readonly trackingUrl: string;
   /** The address at which the provider tells what became of a text; left out where it reaches none. */
   readonly statusUrlOf?: ((orderId: string, kind: TextKind) => string) | undefined;

@@ -47,19 +47,22 @@ export type OwedText = {
  * order that owes no text, for lack of consent or because its result is recorded, is missing. A text counts
  * for its day when it is opened for the first time; then its first send is counted, too, unless the order has
  * ended or the phone opted out.
+ *
+ * @param sender the number that is to send them
  */
 export async function openTexts(
   { sql }: Db,
   orderIds: readonly string[],
   bounds: TextBounds,
+  sender: string,
 ): Promise<Map<string, OwedText>> {
   const rows = await sql`
     with owed as (
       select o.id, o.retailer_id, o.tracking_token, o.created_at, c.phone, r.name,
         ${sentTo(sql)} as send_to,
-        o.status in ('cancelled', 'expired') as ended, ${hasOptedOut(sql, sql`c.phone`)} as opted_out
+        o.status in ('cancelled', 'expired') as ended, ${hasOptedOut(sql, sql`c.phone`, sender)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
-      where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status in ('queued', 'sent') and c.sms_opt_in
+      where o.id = any(${[...orderIds]}::uuid[]) and o.sms_status = 'queued' and c.sms_opt_in
     ), opened as (
       insert into messages (order_id, status, sends, counted_at)
       select id, 'sending', (not ended and not opted_out)::int, case when not ended and not opted_out then now() end
@@ -120,7 +123,7 @@ const SENDS = rowsOf<SendToCount>([
 /** Counts sends before they are made. A send that another worker counted first is missing from the result. */
 export async function countSends({ sql }: Db, sends: readonly SendToCount[]): Promise<Map<string, true>> {
   const rows = await sql`
-    update messages m set sends = m.sends + 1, counted_at = now(), sid = null
+    update messages m set sends = m.sends + 1, counted_at = now()
     from (${SENDS(sql, sends)}) t
     where m.order_id = t.order_id and m.status = 'sending' and m.sends = t.earlier
     returning m.order_id`;
@@ -158,10 +161,11 @@ const RECORDED_TEXTS = rowsOf<RecordedText>([
  * statement.
  *
  * @param texts at most one an order
+ * @param sender the number that sent them
  * @returns the ids of the written orders; for a missing one a result was recorded before, and nothing was
  *   written
  */
-export function recordTexts(db: Db, texts: readonly RecordedText[]): Promise<Map<string, true>> {
+export function recordTexts(db: Db, texts: readonly RecordedText[], sender: string): Promise<Map<string, true>> {
   const { sql } = db;
   const orderIds = texts.map(({ orderId }) => orderId);
   const recorded = sql`
@@ -174,11 +178,10 @@ export function recordTexts(db: Db, texts: readonly RecordedText[]): Promise<Map
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
       from input i where b.id = i.outbox_id and b.done_at is null
-    )${optOutsAtTwilio(sql)}`;
+    )${optOutsAtTwilio(sql, sender)}`;
   const update = sql`
     update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1
-    from recorded s
-    where o.id = s.order_id and (o.sms_status = 'queued' or (o.sms_status = 'sent' and s.status = 'failed'))`;
+    from recorded s where o.id = s.order_id and o.sms_status = 'queued'`;
   const events = sql`
     select id, sequence, 'sms_' || s.status, ${textEventData(sql, sql`'tracking'`, sql`s.failure_code`)}
     from changed join recorded s on s.order_id = id`;

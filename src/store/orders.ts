@@ -222,7 +222,7 @@ export async function findStoreOrder(
               'considered', considered_as_json(e.considered)) order by e.sequence), '[]')
        from order_events e where e.order_id = o.id) as events,
       (select coalesce(json_agg(json_build_object('kind', t.kind, 'failure_code', t.failure_code, 'at', t.updated_at,
-              'status', case when t.status <> 'sending' then t.status when t.was_sent then 'sent' else 'queued' end)
+              'status', case t.status when 'sending' then 'queued' else t.status end)
             order by t.created_at), '[]')
        from texts t where t.order_id = o.id) as texts
     from orders o

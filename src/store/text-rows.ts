@@ -56,13 +56,15 @@ export const phoneHash = (sql: Sql, phone: Fragment): Fragment =>
 
 /**
  * Whether this phone asked for no texts. Where only Twilio's refusal says so, Twilio is asked again from time to
- * time, by the next text: it may have heard a START that did not come here.
+ * time, by the next text: it may have heard a START that did not come here. Twilio refuses for the number alone that
+ * was told STOP, so no other `sender` asks.
  */
-export const hasOptedOut = (sql: Sql, phone: Fragment): Fragment => sql`
+export const hasOptedOut = (sql: Sql, phone: Fragment, sender: string): Fragment => sql`
   exists (
     select from text_opt_outs t
     where t.opted_out and t.phone_hash = ${phoneHash(sql, phone)}
-      and (t.source <> 'twilio' or t.changed_at > now() - make_interval(secs => ${OPT_OUT_ASKED_AGAIN_SECONDS})))`;
+      and (t.source <> 'twilio' or t.sender is distinct from ${sender}
+        or t.changed_at > now() - make_interval(secs => ${OPT_OUT_ASKED_AGAIN_SECONDS})))`;
 
 /** The phone that a text of the order `o` goes to: the customer's `c`, unless a scenario has another. */
 export const sentTo = (sql: Sql): Fragment => sql`coalesce(o.scenario ->> 'text_to', c.phone)`;
@@ -72,30 +74,31 @@ export const OPTED_OUT_AT_TWILIO = '21610';
 
 /**
  * CTEs, `, told as (…), refused as (…), taken as (…)`, that keep the phones which Twilio refused because they opted
- * out there, and forget those of which it takes a text again. They read `recorded`, texts with their `order_id`,
- * `status` and `failure_code`. The text of a scenario went to another phone.
+ * out there, and forget those of which it takes a text of this sender again. They read `recorded`, texts with their
+ * `order_id`, `status` and `failure_code`. The text of a scenario went to another phone.
  */
-export const optOutsAtTwilio = (sql: Sql): Fragment => sql`, told as (
+export const optOutsAtTwilio = (sql: Sql, sender: string | null): Fragment => sql`, told as (
     select distinct ${phoneHash(sql, sql`c.phone`)} as hash, s.status = 'sent' as is_taken
     from recorded s join orders o on o.id = s.order_id join customers c on c.id = o.customer_id
     where (s.status = 'sent' or s.failure_code = ${OPTED_OUT_AT_TWILIO}) and o.scenario ->> 'text_to' is null
   ), refused as (
-    insert into text_opt_outs (phone_hash, opted_out, source)
-    select hash, true, 'twilio' from told where not is_taken order by hash
-    on conflict (phone_hash) do update set opted_out = true, source = 'twilio', changed_at = now()
+    insert into text_opt_outs (phone_hash, opted_out, source, sender)
+    select hash, true, 'twilio', ${sender}::text from told where not is_taken order by hash
+    on conflict (phone_hash) do update
+    set opted_out = true, source = 'twilio', sender = excluded.sender, changed_at = now()
     where not text_opt_outs.opted_out or text_opt_outs.source = 'twilio'
   ), taken as (
     update text_opt_outs t set opted_out = false, changed_at = now()
     from (
       select phone_hash from text_opt_outs
-      where opted_out and source = 'twilio' and phone_hash in (select hash from told where is_taken)
+      where opted_out and source = 'twilio' and sender = ${sender} and phone_hash in (select hash from told where is_taken)
       order by phone_hash for update
     ) stopped
     where t.phone_hash = stopped.phone_hash
   )`;
 
 /** Whether the result `i` of the text `m` is not that of a message whose sender was refused meanwhile. */
-export const isNews = (sql: Sql): Fragment => sql`(i.sid is null or m.sid is distinct from i.sid)`;
+export const isNews = (sql: Sql): Fragment => sql`(i.sid is null or i.sid <> all(m.refused_sids))`;
 
 /** The data of a text's event. */
 export const textEventData = (sql: Sql, kind: Fragment, code: Fragment): Fragment => sql`

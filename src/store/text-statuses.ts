@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { TextKind } from '../domain/customer-text.ts';
-import { SENDER_REFUSED_PAUSE_SECONDS } from '../limits.ts';
+import { MAX_SENDER_REFUSED_PAUSE_SECONDS, SENDER_REFUSED_PAUSE_SECONDS } from '../limits.ts';
 import { changeOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { firstLease } from './fragments.ts';
@@ -15,6 +15,8 @@ export type TextReport = {
   readonly status: 'sent' | 'delivered' | 'undelivered' | 'sender_refused';
   /** The provider's code, where it was not delivered. */
   readonly failureCode: string | null;
+  /** The number that sent it; null where the provider does not say. */
+  readonly sender: string | null;
 };
 
 /**
@@ -22,7 +24,7 @@ export type TextReport = {
  * from a send of unknown outcome to `sent`, and from both to `delivered` or `undelivered`. A report that says
  * nothing new, comes late, or is of another message than the one on record changes nothing.
  *
- * Where the sender was refused the text is owed again, and its status stays.
+ * Where the sender was refused the text is owed again, and `queued`.
  *
  * A text is on record before it is sent, so a report that is faster than the answer to the send finds it, and
  * is its result.
@@ -31,7 +33,7 @@ export type TextReport = {
  */
 export async function recordTextReport(db: Db, report: TextReport): Promise<boolean> {
   const { sql } = db;
-  const { orderId, kind, status, failureCode } = report;
+  const { orderId, kind, status, failureCode, sender } = report;
   const locked = sql`locked as materialized (
       select id, retailer_id from orders where id = ${orderId} and status <> 'void' for no key update
     )`;
@@ -48,35 +50,39 @@ export async function recordTextReport(db: Db, report: TextReport): Promise<bool
   const isOptOut = failureCode === OPTED_OUT_AT_TWILIO;
   const recorded = sql`, recorded as (
       select order_id, ${status}::text as status, ${failureCode}::text as failure_code from message
-    )${optOutsAtTwilio(sql)}`;
+    )${optOutsAtTwilio(sql, sender)}`;
   const changed = await changeOrders(db, sql`${locked}, ${message}${isOptOut ? recorded : sql``}`, update, events);
   return changed.size > 0;
 }
 
 /**
- * Makes a text owed again, as if it had not been sent. The refused message's `sid` stays until the next send, so
- * that an answer to the first one that comes later than this report is not taken for the result.
+ * Makes a text owed again, as if it had not been sent. The refused message's `sid` is kept, so that neither this
+ * report a second time nor a late answer to that send is taken for the next one's. The pause doubles with each
+ * refusal, or what is kept would take the whole rate of texts from those that a carrier may take.
  */
 async function keepText(db: Db, { kind, sid, failureCode }: TextReport, locked: Fragment): Promise<boolean> {
   const { sql } = db;
   const jobId = sql`nextval('outbox_id_seq')`;
-  const runAt = sql`now() + make_interval(secs => ${SENDER_REFUSED_PAUSE_SECONDS})`;
+  const runAt = sql`now() + make_interval(secs => least(${MAX_SENDER_REFUSED_PAUSE_SECONDS},
+    ${SENDER_REFUSED_PAUSE_SECONDS} * 2 ^ (cardinality(m.refused_sids) - 1)))`;
   const isKept = sql`${isThisOne(sql, sid)} and m.status in ('sending', 'sent')`;
-  const reset = sql`status = 'sending', sends = 0, counted_at = null, sid = ${sid}, failure_code = null`;
+  const reset = sql`status = 'sending', sends = 0, counted_at = null, sid = null, failure_code = null,
+    refused_sids = m.refused_sids || ${sid}::text`;
   // An optional text knows its job.
   const message =
     kind === 'tracking'
       ? sql`update messages m set ${reset} from locked where m.order_id = locked.id and ${isKept}
         returning m.order_id, locked.retailer_id, ${jobId} as job_id, 'sms' as queue, ${runAt} as run_at`
-      : sql`update texts m set ${reset}, outbox_id = ${jobId}, updated_at = now(),
-          was_sent = m.was_sent or m.status = 'sent'
+      : sql`update texts m set ${reset}, outbox_id = ${jobId}, updated_at = now()
         from locked where m.order_id = locked.id and m.kind = ${kind} and ${isKept}
         returning m.order_id, locked.retailer_id, m.outbox_id as job_id, 'text' as queue, ${runAt} as run_at`;
   const before = sql`${locked}, message as (${message}), job as (
       insert into outbox (id, queue, order_id, retailer_id, run_at, lease_until) overriding system value
       select job_id, queue, order_id, retailer_id, run_at, run_at + ${firstLease(sql)} from message
     )`;
-  const update = sql`update orders o set sequence = o.sequence + 1 from message where o.id = message.order_id`;
+  const update = sql`
+    update orders o set ${kind === 'tracking' ? sql`sms_status = 'queued', ` : sql``}sequence = o.sequence + 1
+    from message where o.id = message.order_id`;
   const data = textEventData(sql, sql`${kind}::text`, sql`${failureCode}::text`);
   const events = sql`select id, sequence, 'sms_kept', ${data} from changed`;
   const changed = await changeOrders(db, before, update, events);
@@ -84,7 +90,8 @@ async function keepText(db: Db, { kind, sid, failureCode }: TextReport, locked: 
 }
 
 /** The message was sent, and is this one as far as that is known. */
-const isThisOne = (sql: Sql, sid: string): Fragment => sql`m.sends > 0 and coalesce(m.sid, ${sid}) = ${sid}`;
+const isThisOne = (sql: Sql, sid: string): Fragment =>
+  sql`m.sends > 0 and coalesce(m.sid, ${sid}) = ${sid} and ${sid} <> all(m.refused_sids)`;
 
 /** The row stays `sent` whatever the phone says: the build before knows no other status. */
 const trackingText = (sql: Sql, { sid }: TextReport): Fragment => sql`message as (

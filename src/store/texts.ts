@@ -21,6 +21,7 @@ export async function openOptionalTexts(
   { sql }: Db,
   outboxIds: readonly number[],
   bounds: TextBounds,
+  sender: string,
 ): Promise<Map<string, OwedText>> {
   const rows = await sql`
     with owed as materialized (
@@ -28,7 +29,7 @@ export async function openOptionalTexts(
       select t.*, t.outbox_id as id, o.retailer_id, o.tracking_token, o.reason_code, c.phone, r.name,
         ${sentTo(sql)} as send_to,
         t.kind = 'on_the_way' and o.status <> 'picked_up' as past,
-        not c.sms_opt_in or ${hasOptedOut(sql, sql`c.phone`)} as opted_out
+        not c.sms_opt_in or ${hasOptedOut(sql, sql`c.phone`, sender)} as opted_out
       from orders o join customers c on c.id = o.customer_id join retailers r on r.id = o.retailer_id
       join texts t on t.order_id = o.id
       where t.outbox_id = any(${[...outboxIds]}::int8[]) and t.status in ('queued', 'sending')
@@ -81,7 +82,7 @@ const SENDS = rowsOf<OptionalSend>([
  */
 export async function countOptionalSends({ sql }: Db, sends: readonly OptionalSend[]): Promise<Map<string, true>> {
   const rows = await sql`
-    update texts m set sends = m.sends + 1, counted_at = now(), sid = null, updated_at = now()
+    update texts m set sends = m.sends + 1, counted_at = now(), updated_at = now()
     from (${SENDS(sql, sends)}) i
     where m.order_id = i.order_id and m.kind = i.kind and m.status = 'sending' and m.sends = i.earlier
     returning m.order_id`;
@@ -119,7 +120,11 @@ const RECORDED = rowsOf<RecordedOptionalText>([
  * @param texts at most one an order
  * @returns the ids of their orders; for a missing one a result was recorded before, and nothing was written
  */
-export function recordOptionalTexts(db: Db, texts: readonly RecordedOptionalText[]): Promise<Map<string, true>> {
+export function recordOptionalTexts(
+  db: Db,
+  texts: readonly RecordedOptionalText[],
+  sender: string,
+): Promise<Map<string, true>> {
   const { sql } = db;
   const orderIds = texts.map(({ orderId }) => orderId);
   const recorded = sql`
@@ -132,7 +137,7 @@ export function recordOptionalTexts(db: Db, texts: readonly RecordedOptionalText
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
       from input i where b.id = i.outbox_id and b.done_at is null
-    )${optOutsAtTwilio(sql)}`;
+    )${optOutsAtTwilio(sql, sender)}`;
   const update = sql`update orders o set sequence = o.sequence + 1 from recorded s where o.id = s.order_id`;
   const events = sql`
     select id, sequence, 'sms_' || s.status, ${textEventData(sql, sql`s.kind`, sql`s.failure_code`)}

@@ -12,6 +12,8 @@ export type TextLookup = { readonly kind: 'found'; readonly sid: string } | { re
 
 /** A provider of text messages. No method throws for an answer of the provider or the lack of one. */
 export type TextSender = {
+  /** The sending number. */
+  readonly from: string;
   /**
    * Sends one text in one attempt, as sending is not idempotent.
    *

@@ -62,12 +62,14 @@ export const isSenderRefusal = (code: string | number): boolean => SENDER_REFUSE
 export function readStatus(query: URLSearchParams, form: TwilioForm) {
   const orderId = query.get('order') ?? '';
   const kind = TEXT_KINDS.find((each) => each === query.get('kind'));
-  const { MessageSid: sid = '', MessageStatus: said = '', ErrorCode: code = '' } = form;
+  const { MessageSid: sid = '', MessageStatus: said = '', ErrorCode: code = '', From: from = '' } = form;
   const status = STATUSES.get(said);
   if (!isId(orderId) || kind === undefined || status === undefined || !/^\w{1,64}$/.test(sid)) return null;
-  if (status !== 'undelivered') return { orderId, kind, sid, status, failureCode: null };
+  const sender = /^\+?\d{1,15}$/.exec(from)?.[0] ?? null;
+  if (status !== 'undelivered') return { orderId, kind, sid, status, failureCode: null, sender };
   const failureCode = /^\d{1,10}$/.exec(code)?.[0] ?? 'unknown';
-  return { orderId, kind, sid, status: isSenderRefusal(code) ? ('sender_refused' as const) : status, failureCode };
+  const isOfSender = isSenderRefusal(code);
+  return { orderId, kind, sid, status: isOfSender ? ('sender_refused' as const) : status, failureCode, sender };
 }
 
 /** Twilio's words. `queued` and `sending` prove that it took the text, and so does all that follows. */

@@ -50,6 +50,7 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
     return outcome.kind === 'refused' ? retryLater('bad_reply') : outcome;
   }
   return {
+    from: options.from,
     async send({ to, body, statusUrl }) {
       if (statusUrl === undefined) return create({ to, body });
       const outcome = await create({ to, body, statusCallback: statusUrl + RETRIES });

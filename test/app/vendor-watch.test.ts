@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { watchVendor } from '../../src/app/vendor-watch.ts';
+import { SENDER_REFUSED_PAUSE_SECONDS, VENDOR_NOTE_MS } from '../../src/limits.ts';
 import { retryLater } from '../../src/vendors/retry-later.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
@@ -11,11 +12,16 @@ test('refused credentials are one error line that names the settings, a count, a
   const store = storeOf(database.sql);
   const lines: unknown[] = [];
   const counted: string[] = [];
-  const watch = watchVendor('stripe', {
-    store,
-    metrics: { observeVendor: (vendor, outcome) => void counted.push(`${vendor} ${outcome}`) },
-    logger: { error: (fields) => void lines.push(fields) },
-  });
+  let nowMs = 0;
+  const watch = watchVendor(
+    'stripe',
+    {
+      store,
+      metrics: { observeVendor: (vendor, outcome) => void counted.push(`${vendor} ${outcome}`) },
+      logger: { error: (fields) => void lines.push(fields) },
+    },
+    () => nowMs,
+  );
   const answers = [retryLater('misconfigured'), retryLater('misconfigured'), retryLater('timeout'), { kind: 'paid' }];
   const charge = watch(async () => answers.shift() ?? { kind: 'paid' });
   for (let n = 0; n < 3; n++) await charge();
@@ -28,6 +34,43 @@ test('refused credentials are one error line that names the settings, a count, a
     insert into outbox (queue, order_id, retailer_id, lease_until)
     values ('charge', ${orderId}, gen_random_uuid(), now()), ('sms', ${orderId}, gen_random_uuid(), now())`;
   expect(await store.showOrder(orderId)).toMatchObject({ credentials_refused_by: 'stripe' });
+  nowMs = VENDOR_NOTE_MS;
   await charge();
+  await expect.poll(() => store.readRefusingVendors()).toEqual([]);
+});
+
+test('a number that carriers refused is noted by all processes, and taken when none has been refused for a while', async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const store = storeOf(database.sql);
+  let nowMs = 0;
+  function process() {
+    const notes: boolean[] = [];
+    const parts = {
+      store: {
+        async noteCredentials(...note: Parameters<typeof store.noteCredentials>) {
+          await store.noteCredentials(...note);
+          notes.push(note[1]);
+        },
+      },
+      metrics: { observeVendor: () => undefined },
+      logger: { error: () => undefined },
+    };
+    const call = async (works: boolean) => (works ? { kind: 'delivered' } : retryLater('misconfigured'));
+    return { notes, seen: watchVendor('twilio_sender', parts, () => nowMs)(call) };
+  }
+  const [one, other] = [process(), process()];
+  await other.seen(true);
+  for (const works of [true, false, true, false, true]) await one.seen(works);
+  await expect.poll(() => [one.notes, other.notes]).toEqual([[false, true], [false]]);
+  expect(await store.readRefusingVendors()).toEqual(['twilio_sender']);
+  nowMs += VENDOR_NOTE_MS;
+  await other.seen(true);
+  await expect.poll(() => other.notes).toHaveLength(2);
+  expect(await store.readRefusingVendors()).toEqual(['twilio_sender']);
+  await database.sql`
+    update refused_credentials set refused_at = refused_at - make_interval(secs => ${SENDER_REFUSED_PAUSE_SECONDS})`;
+  nowMs += VENDOR_NOTE_MS;
+  await other.seen(true);
   await expect.poll(() => store.readRefusingVendors()).toEqual([]);
 });

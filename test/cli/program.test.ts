@@ -65,6 +65,8 @@ describe('the beginning of an id', () => {
     );
     expect(await runCli(env, 'driver', 'show', one.slice(0, 35))).toMatchObject({ driver_id: one });
     expect(await errorOf('driver', 'show', 'ffff')).toBe('There is none whose id begins with ffff.');
+    for (const long of [`${one.replaceAll('-', '')}0`, 'f'.repeat(35)])
+      expect(await errorOf('driver', 'show', long)).toBe(`That is not an id: ${long}`);
     expect(await errorOf('driver', 'show', 'ff')).toBe('That is not an id: ff');
   });
 });

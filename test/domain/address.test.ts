@@ -24,7 +24,8 @@ test.each(['', '12345 Main St, Springfield', '1 Main St', 'Call 555-12345-67', '
 
 test.each([
   ['350 5th Ave #4, New York, NY 10118', '350 5th Ave, New York, NY 10118'],
-  ['350 5th Ave # 4B New York NY 10118', '350 5th Ave New York NY 10118'],
+  ['350 5th Ave, # 4B, New York, NY 10118', '350 5th Ave, New York, NY 10118'],
+  ['12 Calle 3 Apt 2, San Juan, PR 00901', '12 Calle 3, San Juan, PR 00901'],
   ['350 5th Ave, APT 12345, New York, NY', '350 5th Ave, New York, NY'],
   ['350 5th Ave Unit B-2', '350 5th Ave'],
   ['350 5th Ave, Suite #200, New York', '350 5th Ave, New York'],
@@ -43,6 +44,12 @@ test.each([
   '900 Highway #7, Ozark, AR 72949',
   'Room & Board, 236 W 18th St, New York',
   '#12 Main St',
+  '123 # Main St',
+  '350 5th Ave # 4B New York NY 10118',
+  '5th Ave #350, New York, NY 10118',
+  'Calle 3 #45, San Juan, PR 00901',
+  '3 Calle #45, San Juan, PR 00901',
+  'Urb. Las Flores, #12 Calle A, San Juan, PR 00901',
 ])('%j has no flat', (text) => {
   expect(withoutUnit(text)).toBe(text);
 });

@@ -3,6 +3,9 @@ import type { OwedText, SendToCount, TextResult } from '../../src/store/messages
 import type { PaymentAttempt, PaymentResult } from '../../src/store/payments.ts';
 import { storeOf } from './store.ts';
 
+/** The sending number of every test. */
+export const SENDER = '+15005550006';
+
 /** The statements for many charges and texts, called for one order. */
 export async function openAttempt(sql: Sql, orderId: string, maxAttempts = 3): Promise<PaymentAttempt | null> {
   return (await storeOf(sql).openPaymentAttempts([orderId], maxAttempts)).get(orderId) ?? null;
@@ -24,7 +27,7 @@ export async function recordAttempt(
 }
 
 export async function openText(sql: Sql, orderId: string): Promise<OwedText | null> {
-  return (await storeOf(sql).openTexts([orderId], { perPhone: 0, perStore: 0 })).get(orderId) ?? null;
+  return (await storeOf(sql).openTexts([orderId], { perPhone: 0, perStore: 0 }, SENDER)).get(orderId) ?? null;
 }
 
 export async function countSend(sql: Sql, send: SendToCount): Promise<boolean> {
@@ -39,5 +42,5 @@ export async function recordText(
   outboxId: number,
   origin = 'test',
 ): Promise<boolean> {
-  return (await storeOf(sql, origin).recordTexts([{ orderId, result, outboxId }])).has(orderId);
+  return (await storeOf(sql, origin).recordTexts([{ orderId, result, outboxId }], SENDER)).has(orderId);
 }

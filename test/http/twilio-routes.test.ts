@@ -54,7 +54,8 @@ test('a signed call is recorded and answered with nothing to say', async () => {
   expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/xml; charset=utf-8']);
   expect(await reply.text()).toBe('<?xml version="1.0" encoding="UTF-8"?><Response></Response>');
   expect((await call('/twilio/inbound', STOP)).status).toBe(200);
-  expect(reports).toEqual([{ orderId, kind: 'on_the_way', sid: 'SM1', status: 'delivered', failureCode: null }]);
+  const report = { orderId, kind: 'on_the_way', sid: 'SM1', status: 'delivered', failureCode: null };
+  expect(reports).toEqual([{ ...report, sender: null }]);
   expect(wishes).toEqual([['+14155550123', true, 'SM1']]);
   expect(changed).toEqual([orderId]);
   expect(outcomes).toEqual(['twilio status done', 'twilio inbound done']);

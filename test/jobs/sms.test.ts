@@ -12,6 +12,7 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
+import { SENDER } from '../harness/vendor-rows.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 let database: FreshDatabase;
@@ -39,7 +40,7 @@ async function world(
   const twilio = createTwilioSender({
     accountSid: `AC${'0'.repeat(32)}`,
     authToken: 'sandbox',
-    from: '+15005550006',
+    from: SENDER,
     apiBase: standIn.url,
     timeoutMs: STEP_MS,
   });
@@ -56,14 +57,14 @@ async function world(
   const job = createSmsJob({
     store: {
       ...tables,
-      async openTexts(orderIds, bounds) {
-        const opened = await tables.openTexts(orderIds, bounds);
+      async openTexts(...texts) {
+        const opened = await tables.openTexts(...texts);
         stoodStillMs += options.standsStillMs ?? 0;
         return opened;
       },
-      async recordTexts(recorded) {
+      async recordTexts(...recorded) {
         if (lose-- > 0) throw new Error('the worker died before the write');
-        return tables.recordTexts(recorded);
+        return tables.recordTexts(...recorded);
       },
     },
     orderLocks: limitConcurrency(1),
@@ -218,7 +219,7 @@ test('texts beyond the bound of a phone or of a store are not sent, and a text t
     await sql`update customers set phone = ${phone(n)} where id = (select customer_id from orders where id = ${orderId})`;
   const ids = orders.map(({ orderId }) => orderId);
   const overBounds = async (bounds: TextBounds) => {
-    const opened = await storeOf(sql).openTexts(ids, bounds);
+    const opened = await storeOf(sql).openTexts(ids, bounds, SENDER);
     await sql`delete from messages where order_id = any(${ids}::uuid[])`;
     return ids.map((id) => opened.get(id)?.overBound);
   };
@@ -228,8 +229,8 @@ test('texts beyond the bound of a phone or of a store are not sent, and a text t
   expect(beyond.toSorted()).toEqual(['store_limit', null, null].toSorted());
   expect(await overBounds({ perPhone: 1, perStore: 0 })).toEqual([null, null, null]);
   expect(await overBounds({ perPhone: 1, perStore: 0 })).toEqual(['phone_limit', 'phone_limit', 'phone_limit']);
-  await storeOf(sql).openTexts(ids, { perPhone: 9, perStore: 0 });
-  await storeOf(sql).openTexts(ids, { perPhone: 9, perStore: 0 });
+  await storeOf(sql).openTexts(ids, { perPhone: 9, perStore: 0 }, SENDER);
+  await storeOf(sql).openTexts(ids, { perPhone: 9, perStore: 0 }, SENDER);
   const counts = await sql`select texts from text_counts where about like 'phone:%'`;
   expect(counts.map(({ texts }) => texts)).toEqual([3, 3, 3]);
   expect(await storeOf(sql).pruneTextCounts(2, 100)).toBe(0);

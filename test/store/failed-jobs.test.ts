@@ -6,7 +6,7 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { failCharges } from '../harness/unpaid.ts';
-import { countSend, openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
+import { countSend, openAttempt, openText, recordAttempt, recordText, SENDER } from '../harness/vendor-rows.ts';
 
 let database: FreshDatabase;
 let shop: TestStore;
@@ -142,13 +142,13 @@ test('an optional text gets a job of its own again', async () => {
   await me().pickUpOrder(orderId, driverId, stamp);
   const delivered = await me().deliverOrder(orderId, driverId, 'photo', stamp);
   const outboxId = delivered?.outbox.find(({ queue }) => queue === 'text')?.id ?? 0;
-  await me().openOptionalTexts([outboxId], { perPhone: 0, perStore: 0 });
+  await me().openOptionalTexts([outboxId], { perPhone: 0, perStore: 0 }, SENDER);
   const result = { status: 'failed', failureCode: '21211' } as const;
-  await me().recordOptionalTexts([{ orderId, kind: 'delivered', result, outboxId }]);
+  await me().recordOptionalTexts([{ orderId, kind: 'delivered', result, outboxId }], SENDER);
   const again = await me().retryText(await failed());
   const job = again?.outbox[0]?.id ?? 0;
   expect(job).toBeGreaterThan(outboxId);
-  const opened = await me().openOptionalTexts([job], { perPhone: 0, perStore: 0 });
+  const opened = await me().openOptionalTexts([job], { perPhone: 0, perStore: 0 }, SENDER);
   expect(opened.get(String(job))).toMatchObject({ orderId, kind: 'delivered' });
   const events = await sql`select data from order_events where order_id = ${orderId} and type = 'sms_retried'`;
   expect([...events]).toEqual([{ data: { kind: 'delivered' } }]);

@@ -131,3 +131,19 @@ test('the failed charges of a store are found among those that are owed', async 
   expect(wholeReads).toBe(0);
   expect(rows).toBeLessThan(MOST_ROWS_READ);
 });
+
+test('of failed jobs only charges and refunds have their order looked up', async () => {
+  await database.sql`
+    insert into outbox (queue, order_id, retailer_id, lease_until, done_at, failure_code)
+    select case when n <= 20 then 'charge' else 'webhook' end, id, retailer_id, now(), now(), 'http_500'
+    from (select id, retailer_id, row_number() over (order by id) as n from orders limit 1000) o`;
+  const backlog = await reading((s) => s.readBacklog());
+  expect(backlog.result.find(({ queue }) => queue === 'webhook')?.failed).toBe(980);
+  const search = { status: null, since: null, until: null, text: null, retailerIds: null };
+  const listed = await reading((s) => s.listFailedJobs(search, { limit: 10, after: null }));
+  expect(listed.result.rows).toHaveLength(10);
+  for (const { rows, wholeReads } of [backlog, listed]) {
+    expect(wholeReads).toBe(0);
+    expect(rows).toBeLessThan(MOST_ROWS_READ);
+  }
+});

@@ -3,7 +3,7 @@ import type { TextResult } from '../../src/store/messages.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
-import { countSend, openText, recordText } from '../harness/vendor-rows.ts';
+import { countSend, openText, recordText, SENDER } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -164,10 +164,8 @@ test('a recorded result stays, and the text is not opened or counted any more', 
 test('one statement opens and records many texts, each with its own result', async () => {
   const { sql } = database;
   const [first, second, silent] = await Promise.all([owed(), owed(), owed(false)]);
-  const opened = await storeOf(sql).openTexts([first.orderId, second.orderId, silent.orderId], {
-    perPhone: 0,
-    perStore: 0,
-  });
+  const ids = [first.orderId, second.orderId, silent.orderId];
+  const opened = await storeOf(sql).openTexts(ids, { perPhone: 0, perStore: 0 }, SENDER);
   const again = { earlierSends: 1, isCounted: false, secondsSinceSend: expect.any(Number) };
   expect(await second.open()).toEqual({ ...opened.get(second.orderId), ...again });
   expect([...opened.keys()].sort()).toEqual([first.orderId, second.orderId].sort());
@@ -177,7 +175,7 @@ test('one statement opens and records many texts, each with its own result', asy
     { orderId: silent.orderId, result: SENT, outboxId: silent.outboxId },
   ];
   const notices = await noticesDuring(database, async () => {
-    expect([...(await storeOf(sql, 'me').recordTexts(texts)).keys()].sort()).toEqual(
+    expect([...(await storeOf(sql, 'me').recordTexts(texts, SENDER)).keys()].sort()).toEqual(
       [first.orderId, second.orderId].sort(),
     );
   });

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OptionalText, TextKind } from '../../src/domain/customer-text.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../src/limits.ts';
 import type { TextReport } from '../../src/store/text-statuses.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
-import { countSend, openText, recordText } from '../harness/vendor-rows.ts';
+import { countSend, openText, recordText, SENDER } from '../harness/vendor-rows.ts';
 import { noticesDuring } from './transaction.ts';
 
 let database: FreshDatabase;
@@ -48,7 +49,7 @@ async function assigned(options: { kinds?: readonly OptionalText[]; smsOptIn?: b
     giveUp: () => store.markUndeliverable(orderId, driverId, 'nobody_home', STAMP),
     row: () => orderRow(sql, orderId),
     report: (report: Partial<TextReport> & { status: TextReport['status'] }) =>
-      store.recordTextReport({ orderId, kind: 'tracking', sid: 'SM1', failureCode: null, ...report }),
+      store.recordTextReport({ orderId, kind: 'tracking', sid: 'SM1', failureCode: null, sender: SENDER, ...report }),
   };
 }
 
@@ -104,11 +105,11 @@ describe('an optional text', () => {
     if (kind === 'delivered') await order.deliver();
     if (kind === 'not_delivered') await order.giveUp();
     const outboxId = (await order.texts()).find((text) => text.kind === kind)?.outbox_id ?? 0;
-    const open = async () => (await order.store.openOptionalTexts([outboxId], UNBOUNDED)).get(String(outboxId)) ?? null;
+    const open = async () => (await order.store.openOptionalTexts([outboxId], UNBOUNDED, SENDER)).get(String(outboxId)) ?? null;
     const count = (earlierSends: number) =>
       order.store.countOptionalSends([{ orderId: order.orderId, kind, earlierSends }]);
     const record = (result: Parameters<typeof order.store.recordOptionalTexts>[0][number]['result']) =>
-      order.store.recordOptionalTexts([{ orderId: order.orderId, kind, result, outboxId }]);
+      order.store.recordOptionalTexts([{ orderId: order.orderId, kind, result, outboxId }], SENDER);
     return { ...order, outboxId, open, count, record };
   }
 
@@ -144,8 +145,8 @@ describe('an optional text', () => {
   test('counts for its day once, together with the tracking text', async () => {
     const { store, outboxId, retailerId, orderId } = await opened();
     const bounds = { perPhone: 0, perStore: 5 };
-    await store.openTexts([orderId], bounds);
-    for (let n = 0; n < 2; n++) await store.openOptionalTexts([outboxId], bounds);
+    await store.openTexts([orderId], bounds, SENDER);
+    for (let n = 0; n < 2; n++) await store.openOptionalTexts([outboxId], bounds, SENDER);
     const [counted] = await database.sql`select texts from text_counts where about = ${`store:${retailerId}`}`;
     expect(counted?.texts).toBe(2);
   });
@@ -182,16 +183,15 @@ describe('what Twilio says of a text', () => {
     } else {
       await order.pickUp();
       const [text] = await order.texts();
-      await order.store.openOptionalTexts([text?.outbox_id ?? 0], UNBOUNDED);
+      await order.store.openOptionalTexts([text?.outbox_id ?? 0], UNBOUNDED, SENDER);
       await order.store.countOptionalSends([{ orderId, kind, earlierSends: 0 }]);
     }
     const [text] = await order.texts();
     const record = async (sid = 'SM1') => {
       if (kind === 'tracking') return recordText(sql, orderId, { status: 'sent', sid }, order.jobs.sms?.id ?? 0);
       const result = { status: 'sent', sid } as const;
-      const recorded = await order.store.recordOptionalTexts([
-        { orderId, kind, result, outboxId: text?.outbox_id ?? 0 },
-      ]);
+      const outboxId = text?.outbox_id ?? 0;
+      const recorded = await order.store.recordOptionalTexts([{ orderId, kind, result, outboxId }], SENDER);
       return recorded.size === 1;
     };
     const status = async () => {
@@ -201,7 +201,11 @@ describe('what Twilio says of a text', () => {
     };
     const say = (told: TextReport['status'], sid = 'SM1', failureCode: string | null = null) =>
       order.report({ kind, status: told, sid, failureCode });
-    return { ...order, record, status, say };
+    const count = (earlierSends: number) =>
+      kind === 'tracking'
+        ? order.store.countSends([{ orderId, earlierSends }])
+        : order.store.countOptionalSends([{ orderId, kind, earlierSends }]);
+    return { ...order, record, status, say, count };
   }
 
   describe.each(['tracking', 'on_the_way'] as const)('with the kind %s', (kind) => {
@@ -250,8 +254,31 @@ describe('what Twilio says of a text', () => {
         expect((await events()).at(-1)).toMatchObject({ type: 'sms_kept', data: { kind, code: '30034' } });
         const shown = await store.findStoreOrder(orderId, retailerId);
         const seen = kind === 'tracking' ? (await status())[0] : shown?.texts[0]?.status;
-        expect(seen).toBe(isQuicker ? 'queued' : 'sent');
+        expect(seen).toBe('queued');
       }
+    });
+
+    test('that the sender is refused doubles the pause, and a second time changes nothing about the next send', async () => {
+      const { record, say, count, orderId } = await sent(kind);
+      const queue = kind === 'tracking' ? 'sms' : 'text';
+      const pauses = async () =>
+        (
+          await database.sql`
+            select round(extract(epoch from run_at - now()) / 60)::int as minutes from outbox
+            where order_id = ${orderId} and queue = ${queue} order by id offset 1`
+        ).map(({ minutes }) => minutes);
+      const sends = async () => {
+        const table = kind === 'tracking' ? 'messages' : 'texts';
+        return (await database.sql`select sends from ${database.sql(table)} where order_id = ${orderId}`)[0]?.sends;
+      };
+      for (const sid of ['SM1', 'SM2', 'SM3', 'SM4']) {
+        await record(sid);
+        expect(await say('sender_refused', sid, '30034')).toBe(true);
+        expect((await count(0)).size).toBe(1);
+        expect(await say('sender_refused', sid, '30034')).toBe(false);
+        expect(await sends()).toBe(1);
+      }
+      expect(await pauses()).toEqual([15, 30, 60, 60]);
     });
 
     test('of another message than the one on record changes nothing', async () => {
@@ -325,11 +352,45 @@ describe('the list of phones that want no texts', () => {
     expect(await order.store.findOptOut(phone)).toMatchObject({ optedOut: true, source: 'twilio' });
     await order.pickUp();
     const [text] = await order.texts();
-    const opened = await order.store.openOptionalTexts([text?.outbox_id ?? 0], UNBOUNDED);
+    const opened = await order.store.openOptionalTexts([text?.outbox_id ?? 0], UNBOUNDED, SENDER);
     expect([...opened.values()]).toMatchObject([{ optedOut: true }]);
     const next = await assigned();
     await sql`update customers set phone = ${phone} where id = ${next.order.customerId}`;
     expect(await openText(sql, next.orderId)).toMatchObject({ optedOut: true });
+  });
+
+  test('has Twilio asked again after a day by the number that it refused, and by no other', async () => {
+    const { sql } = database;
+    const phone = newPhone();
+    const other = '+15005550009';
+    const { store, orderId, jobs, order } = await assigned();
+    await sql`update customers set phone = ${phone} where id = ${order.customerId}`;
+    const opened = async (sender: string) =>
+      (await store.openTexts([orderId], UNBOUNDED, sender)).get(orderId)?.optedOut;
+    const dayLater = () => sql`
+      update text_opt_outs set changed_at = now() - make_interval(secs => ${OPT_OUT_ASKED_AGAIN_SECONDS})
+      where source = 'twilio'`;
+    await openText(sql, orderId);
+    await store.recordTextReport({
+      orderId,
+      kind: 'tracking',
+      sid: 'SM1',
+      status: 'undelivered',
+      failureCode: '21610',
+      sender: SENDER,
+    });
+    await sql`update messages set status = 'sending' where order_id = ${orderId}`;
+    await sql`update orders set sms_status = 'queued' where id = ${orderId}`;
+    expect([await opened(SENDER), await opened(other)]).toEqual([true, true]);
+    await dayLater();
+    expect([await opened(SENDER), await opened(other)]).toEqual([false, true]);
+    const sent = { orderId, result: { status: 'sent', sid: 'SM2' }, outboxId: jobs.sms?.id ?? 0 } as const;
+    await store.recordTexts([sent], other);
+    expect(await store.findOptOut(phone)).toMatchObject({ optedOut: true });
+    await sql`update text_opt_outs set sender = null where source = 'twilio'`;
+    await sql`update messages set status = 'sending' where order_id = ${orderId}`;
+    await sql`update orders set sms_status = 'queued' where id = ${orderId}`;
+    expect(await opened(SENDER)).toBe(true);
   });
 });
 

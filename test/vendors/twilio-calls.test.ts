@@ -71,6 +71,7 @@ describe('the news of a text', () => {
       sid: 'SM1',
       status,
       failureCode: status === 'undelivered' ? '30003' : null,
+      sender: null,
     });
   });
 
@@ -84,6 +85,12 @@ describe('the news of a text', () => {
   test('without a code has none of Twilio’s', () => {
     expect(read({ MessageStatus: 'undelivered' })?.failureCode).toBe('unknown');
     expect(read({ MessageStatus: 'undelivered', ErrorCode: 'x; drop' })?.failureCode).toBe('unknown');
+  });
+
+  test('names the number that sent it, where it is one', () => {
+    for (const sender of ['+14155550100', '55512'])
+      expect(read({ MessageStatus: 'failed', ErrorCode: '21610', From: sender })?.sender).toBe(sender);
+    expect(read({ MessageStatus: 'failed', ErrorCode: '21610', From: 'Corner Market' })?.sender).toBeNull();
   });
 
   test('is nothing where the address names no text, or the status is not known', () => {

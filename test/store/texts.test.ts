@@ -105,7 +105,8 @@ describe('an optional text', () => {
     if (kind === 'delivered') await order.deliver();
     if (kind === 'not_delivered') await order.giveUp();
     const outboxId = (await order.texts()).find((text) => text.kind === kind)?.outbox_id ?? 0;
-    const open = async () => (await order.store.openOptionalTexts([outboxId], UNBOUNDED, SENDER)).get(String(outboxId)) ?? null;
+    const open = async () =>
+      (await order.store.openOptionalTexts([outboxId], UNBOUNDED, SENDER)).get(String(outboxId)) ?? null;
     const count = (earlierSends: number) =>
       order.store.countOptionalSends([{ orderId: order.orderId, kind, earlierSends }]);
     const record = (result: Parameters<typeof order.store.recordOptionalTexts>[0][number]['result']) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
-import { STOP_DEADLINE_MS } from '../../src/limits.ts';
+import { DEFAULT_STOP_NOTICE_SECONDS, STOP_DEADLINE_MS } from '../../src/limits.ts';
 import { COMPOSE, PASSWORDS, readCompose, services } from './compose-file.ts';
 
 const LIVE = {
@@ -70,7 +70,8 @@ describe('docker-compose.yml', () => {
         redis: { condition: 'service_healthy' },
       });
       expect(service.restart).toBe('unless-stopped');
-      expect(Number.parseInt(service.stop_grace_period ?? '', 10) * 1000).toBeGreaterThan(STOP_DEADLINE_MS);
+      const graceMs = Number.parseInt(service.stop_grace_period ?? '', 10) * 1_000;
+      expect(graceMs).toBeGreaterThan(DEFAULT_STOP_NOTICE_SECONDS * 1_000 + STOP_DEADLINE_MS);
     }
     expect(postgres?.healthcheck?.test).toContain('pg_isready');
     expect(redis?.healthcheck?.test.join(' ')).toContain('redis-cli ping');

@@ -156,10 +156,10 @@ test('an import makes each good line a store with a key that works, reports each
     [3, 'exists', ''],
   ]);
   expect(again.reports[0]?.retailer_id).toBe(north?.retailer_id);
-  writeFileSync(file, `${lines[0]}\nFar,"5 Main St, Denver, CO 80202",e@example.com,,,11`);
-  const away = await runCommand({ ...env, GEOCODER_URL: 'http://127.0.0.1:1' }, 'retailer', 'import', file);
-  expect(away.stdout).toContain('2,failed,,,,,address,"was not looked up, as the geocoder does not answer');
   const csv = await imported(file, '--organization', id);
   expect(csv.stdout.split('\n')[0]).toBe('line,status,retailer_id,api_key,external_id,point,field,message');
   expect(csv.stdout.split('\n')).toHaveLength(lines.length + 1);
+  writeFileSync(file, `${lines[0]}\nFar,"5 Main St, Denver, CO 80202",e@example.com,,,11`);
+  const away = await runCommand({ ...env, GEOCODER_URL: 'http://127.0.0.1:1' }, 'retailer', 'import', file);
+  expect(away.stdout).toContain('2,failed,,,,,address,"was not looked up, as the geocoder does not answer');
 });

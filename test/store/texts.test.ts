@@ -206,7 +206,11 @@ describe('what Twilio says of a text', () => {
       kind === 'tracking'
         ? order.store.countSends([{ orderId, earlierSends }])
         : order.store.countOptionalSends([{ orderId, kind, earlierSends }]);
-    return { ...order, record, status, say, count };
+    const sends = async () => {
+      const table = kind === 'tracking' ? 'messages' : 'texts';
+      return (await sql`select sends from ${sql(table)} where order_id = ${orderId}`)[0]?.sends;
+    };
+    return { ...order, record, status, say, count, sends };
   }
 
   describe.each(['tracking', 'on_the_way'] as const)('with the kind %s', (kind) => {
@@ -260,7 +264,7 @@ describe('what Twilio says of a text', () => {
     });
 
     test('that the sender is refused doubles the pause, and a second time changes nothing about the next send', async () => {
-      const { record, say, count, orderId } = await sent(kind);
+      const { record, say, count, sends, orderId } = await sent(kind);
       const queue = kind === 'tracking' ? 'sms' : 'text';
       const pauses = async () =>
         (
@@ -268,10 +272,6 @@ describe('what Twilio says of a text', () => {
             select round(extract(epoch from run_at - now()) / 60)::int as minutes from outbox
             where order_id = ${orderId} and queue = ${queue} order by id offset 1`
         ).map(({ minutes }) => minutes);
-      const sends = async () => {
-        const table = kind === 'tracking' ? 'messages' : 'texts';
-        return (await database.sql`select sends from ${database.sql(table)} where order_id = ${orderId}`)[0]?.sends;
-      };
       for (const sid of ['SM1', 'SM2', 'SM3', 'SM4']) {
         await record(sid);
         expect(await say('sender_refused', sid, '30034')).toBe(true);
@@ -280,6 +280,13 @@ describe('what Twilio says of a text', () => {
         expect(await sends()).toBe(1);
       }
       expect(await pauses()).toEqual([15, 30, 60, 60]);
+    });
+
+    test('that the sender is refused leaves another send of unknown outcome to be looked up', async () => {
+      const { say, count, sends } = await sent(kind);
+      await count(1);
+      expect(await say('sender_refused', 'SM1', '30034')).toBe(true);
+      expect(await sends()).toBe(1);
     });
 
     test('of another message than the one on record changes nothing', async () => {

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startService } from '../../src/app/start.ts';
 import { parseConfig } from '../../src/config.ts';
+import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
 
 const { watch } = vi.hoisted(() => ({ watch: { beforeSandbox: async (_url: string) => {} } }));
 
@@ -53,4 +55,35 @@ test('a service is ready when all of its start is done, with the file of the san
     { readyz: 503, healthz: 200, isThere: false },
     { readyz: 200, healthz: 200, isThere: true },
   ]);
+});
+
+test('simulated drivers do not start on a database whose stores no sandbox made', async () => {
+  const { dataDir, remove } = newDataDir();
+  const database = await freshDatabase();
+  onTestFinished(async () => {
+    await database.drop();
+    remove();
+  });
+  await storeOf(database.sql, 'test').createRetailer(
+    {
+      id: newId(),
+      name: 'Corner Shop',
+      address: '1 Main St, Reno, NV 89501',
+      point: { lat: 39.52, lng: -119.81 },
+      stripeCustomerId: null,
+      stripePaymentMethodId: null,
+    },
+    { id: newId(), keyHash: hashSecret('key') },
+  );
+  const env = { SANDBOX: '1', PORT: '0', DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'error' };
+  const start = (changes: Record<string, string>) =>
+    startService(
+      parseConfig({ ...env, ...changes }),
+      () => {},
+      () => {},
+    );
+  await expect(start({})).rejects.toThrow('The database has stores that no sandbox made');
+  expect(await database.sql`select from drivers`).toHaveLength(0);
+  await (await start({ SIMULATED_DRIVERS: '0' })).close();
+  await (await start({ SIMULATED_DRIVERS: '1' })).close();
 });

@@ -253,7 +253,7 @@ export const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 export const CHECK_TIMEOUT_MS = 25_000;
 /** Longest wait of a check for the service's own public address. Below CHECK_TIMEOUT_MS. */
 export const PUBLIC_CHECK_MS = 5_000;
-/** Room in bytes on the disk of DATA_DIR below which a check fails: 500 photos of half a megabyte, a day of deliveries. */
+/** Room in bytes on the disk of DATA_DIR below which a check fails: 500 photos of half a megabyte. */
 export const MIN_FREE_DISK_BYTES = 256 * 1024 * 1024;
 /** Longest wait for Redis at a start, which goes on without it. */
 export const REDIS_CHECK_MS = 4_000;

@@ -144,7 +144,7 @@ async function askHealth(base: string): Promise<ExchangeReply> {
     const { code = '' } = errorFields(error);
     if (code === 'ENOTFOUND') throw new Failed('has a host that the DNS does not know: correct it, or enter it there');
     if (/CERT|ISSUER|SIGNATURE/.test(code)) throw new Failed(`has a certificate that is not trusted (${code})`);
-    throw new Unknown(`does not answer from here (${code}): start the service and its proxy, then check again`);
+    throw new Unknown(`does not answer from here (${code}): look at its name in the DNS, the service and its proxy`);
   } finally {
     exchange.close();
   }

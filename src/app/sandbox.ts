@@ -50,8 +50,8 @@ export async function keepOffRealStores(
   if (!sandbox || simulatedDrivers === 0) return;
   if (!(await store.hasOnlyOtherStores(DEMO_STORE.name, DEMO_STORE.address))) return;
   throw new StartError(
-    'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, or ' +
-      'set another DATABASE_URL.',
+    'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, ' +
+      'or set another DATABASE_URL.',
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { watchVendor } from '../../src/app/vendor-watch.ts';
+import { watchCallbacks, watchVendor } from '../../src/app/vendor-watch.ts';
 import { retryLater } from '../../src/vendors/retry-later.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
@@ -30,4 +30,19 @@ test('refused credentials are one error line that names the settings, a count, a
   expect(await store.showOrder(orderId)).toMatchObject({ credentials_refused_by: 'stripe' });
   await charge();
   await expect.poll(() => store.readRefusingVendors()).toEqual([]);
+});
+
+test('a call that is signed by another secret is one warning that names the settings, and counts', () => {
+  const lines: unknown[] = [];
+  const counted: string[] = [];
+  const observe = watchCallbacks({
+    metrics: { observeCallback: (...labels) => void counted.push(labels.join(' ')) },
+    logger: { warn: (fields) => void lines.push(fields) },
+  });
+  observe('stripe', 'charge.refunded', 'done');
+  expect(lines).toEqual([]);
+  observe('stripe', 'other', 'unsigned');
+  observe('stripe', 'other', 'unsigned');
+  expect(lines).toEqual([{ vendor: 'stripe', settings: 'STRIPE_WEBHOOK_SECRET' }]);
+  expect(counted).toEqual(['stripe charge.refunded done', 'stripe other unsigned', 'stripe other unsigned']);
 });

@@ -110,6 +110,9 @@ const DEFAULT_SMS_COUNTRIES = 'US,CA,PR,VI,GU,AS,MP';
 
 const DEFAULT_SUPPORT_EMAIL = 'support@localhost';
 
+/** Hosts that only this machine reaches. */
+const THIS_MACHINE = /^(127\.|\[?::1\]?$|localhost$)/;
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings cannot be used; the message names every problem. */
@@ -144,9 +147,10 @@ export function misspeltSettings(env: Environment = process.env): string[] {
 }
 
 /** Lines about settings that are usable, and seldom meant. */
-export function doubtsAbout({ sandbox, trustProxy, host, supportEmail, geocoderUrl }: Config): string[] {
-  const doubts: string[] = [];
-  if (trustProxy && !/^(127\.|::1$|localhost$)/.test(host)) {
+export function doubtsAbout(config: Config): string[] {
+  const { sandbox, trustProxy, host, baseUrl, supportEmail, geocoderUrl } = config;
+  const doubts = baseUrl === null ? [] : doubtsAboutBase(new URL(baseUrl));
+  if (trustProxy && !THIS_MACHINE.test(host)) {
     doubts.push(
       'TRUST_PROXY=1 believes X-Forwarded-For of whoever reaches this port. Set HOST=127.0.0.1 where the proxy is on ' +
         'this machine, else let only the proxy reach the port.',
@@ -159,6 +163,22 @@ export function doubtsAbout({ sandbox, trustProxy, host, supportEmail, geocoderU
     doubts.push(
       'GEOCODER_URL is the public Nominatim, which allows one request a second, of all processes together: many ' +
         'addresses are taken for the middle of their ZIP code. Run a server of your own.',
+    );
+  }
+  return doubts;
+}
+
+function doubtsAboutBase({ protocol, hostname, pathname, search }: URL): string[] {
+  const doubts: string[] = [];
+  if (protocol === 'http:' && !THIS_MACHINE.test(hostname)) {
+    doubts.push(
+      'BASE_URL begins with http: phones tell their position to pages of https alone, and a driver without one gets ' +
+        'no order. Set an address of https.',
+    );
+  }
+  if (pathname !== '/' || search !== '') {
+    doubts.push(
+      'BASE_URL goes on behind its host, and the pages work at the root alone. Give them a host of their own.',
     );
   }
   return doubts;
@@ -270,8 +290,8 @@ export function parseConfig(env: Environment): Config {
     ),
     idleDriversWait: read.flag('IDLE_DRIVERS_WAIT', sandbox),
   };
-  problems.push(...contradictions(config));
-  if (problems.length > 0) throw new ConfigError(problems);
+  problems.push(...contradictions(config, (name) => read.text(name) !== null));
+  if (problems.length > 0) throw new ConfigError([...problems, ...misspeltSettings(env)]);
   return config;
 }
 
@@ -282,24 +302,25 @@ function defaultRequestLog(sandbox: boolean, logLevel: string): Config['requestL
   return ['debug', 'info'].includes(logLevel) ? 'all' : 'off';
 }
 
-/** Settings that contradict each other. */
-function contradictions(config: Config): string[] {
+/** Settings that contradict each other. One that is set and unusable has been named, and is not missing. */
+function contradictions(config: Config, isSet: (name: string) => boolean): string[] {
   const problems: string[] = [];
   if (config.sandbox && /^(sk|rk)_live_/.test(config.stripe?.secretKey ?? '')) {
     problems.push('SANDBOX=1 is refused with a live STRIPE_SECRET_KEY');
   }
   if (!config.sandbox) {
-    if (!config.databaseUrl)
+    if (!isSet('DATABASE_URL')) {
       problems.push('DATABASE_URL is missing (outside the sandbox the service brings no Postgres)');
-    if (!config.trackingUrl && !config.baseUrl) {
-      problems.push('TRACKING_URL or BASE_URL is missing: customers are texted a link to it');
+    }
+    if (!isSet('TRACKING_URL') && !isSet('BASE_URL')) {
+      problems.push('BASE_URL is missing: the public address, https://…, to which texts and links lead');
     }
     if (config.simulatedDrivers > 0) problems.push('SIMULATED_DRIVERS is for the sandbox only');
   }
-  if (config.roles.size === 1 && !config.redisUrl) {
+  if (config.roles.size === 1 && !isSet('REDIS_URL')) {
     problems.push('ROLES with one role needs REDIS_URL: without it one process has both roles');
   }
-  if (config.roles.size === 1 && !config.databaseUrl) problems.push('ROLES with one role needs DATABASE_URL');
+  if (config.roles.size === 1 && !isSet('DATABASE_URL')) problems.push('ROLES with one role needs DATABASE_URL');
   return problems;
 }
 

@@ -254,6 +254,10 @@ export const CLOCK_SYNC_MS = 30_000;
 export const MAX_CLOCK_DIFFERENCE_MS = 30_000;
 /** Longest check of a setting against what it names. Above STRIPE_TIMEOUT_MS. */
 export const CHECK_TIMEOUT_MS = 25_000;
+/** Longest wait of a check for the service's own public address. Below CHECK_TIMEOUT_MS. */
+export const PUBLIC_CHECK_MS = 5_000;
+/** Room in bytes on the disk of DATA_DIR below which a check fails: 500 photos of half a megabyte. */
+export const MIN_FREE_DISK_BYTES = 256 * 1024 * 1024;
 /** Longest wait for Redis at a start, which goes on without it. */
 export const REDIS_CHECK_MS = 4_000;
 /** Longest measurement that counts, as its error is half its length. Below CLOCK_SYNC_MS. */
@@ -1713,6 +1717,7 @@ function assertRelations(): void {
   below({ QUERY_DEADLINE_MS }, { REQUEST_DEADLINE_MS });
   below({ CLOCK_ROUND_TRIP_MS }, { CLOCK_SYNC_MS });
   below({ STRIPE_TIMEOUT_MS }, { CHECK_TIMEOUT_MS });
+  below({ PUBLIC_CHECK_MS }, { CHECK_TIMEOUT_MS });
 
   // Group commit
   below({ SLOW_COMMIT_MS }, { MAX_COMMIT_WAIT_MS });

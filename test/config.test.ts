@@ -260,7 +260,7 @@ describe('the sandbox is never an accident', () => {
     ]) {
       expect(text).toContain(`${name} is missing`);
     }
-    expect(text).toContain('TRACKING_URL or BASE_URL is missing');
+    expect(text).toContain('BASE_URL is missing');
     expect(problemsOf({ SANDBOX: '0' })).toHaveLength(6);
   });
 
@@ -365,13 +365,33 @@ test('a setting that is misspelt is named with the one that is meant', () => {
   for (const name of [...others, ...Object.keys(LIVE)]) expect(nearest(name), name).toBeUndefined();
 });
 
-test('a port that believes everybody’s X-Forwarded-For, no address for support, and a borrowed geocoder are told', () => {
+test('a setting that is seldom meant is told: a port that believes everybody, an address without https', () => {
   const told = (env: Environment) => doubtsAbout(parseConfig({ ...LIVE, ...env })).map((line) => line.split(/[ =]/)[0]);
   expect(told({ TRUST_PROXY: '1' })).toEqual(['TRUST_PROXY', 'SUPPORT_EMAIL']);
   expect(told({ TRUST_PROXY: '1', HOST: '127.0.0.1', SUPPORT_EMAIL: 'help@x.example' })).toEqual([]);
+  const support = { SUPPORT_EMAIL: 'help@x.example' };
+  expect(told({ ...support, BASE_URL: 'http://x.example' })).toEqual(['BASE_URL']);
+  expect(told({ ...support, BASE_URL: 'https://x.example/delivery/' })).toEqual(['BASE_URL']);
+  for (const BASE_URL of ['http://localhost:8080', 'http://[::1]', 'HTTPS://X.example:443/']) {
+    expect(told({ ...support, BASE_URL }), BASE_URL).toEqual([]);
+  }
   const borrowed = { GEOCODER_URL: 'https://nominatim.openstreetmap.org', SUPPORT_EMAIL: 'help@x.example' };
   expect(told(borrowed)).toEqual(['GEOCODER_URL']);
   expect(doubtsAbout(parseConfig({}))).toEqual([]);
+});
+
+test('a start without a setting names the variable that was meant to be it', () => {
+  const { DATABASE_URL, ...others } = LIVE;
+  const [missing, meant] = problemsOf({ ...others, DATABSE_URL: DATABASE_URL });
+  expect(missing).toContain('DATABASE_URL is missing');
+  expect(meant).toContain('DATABSE_URL is no setting and counts for nothing. Is DATABASE_URL meant?');
+});
+
+test('a setting that is unusable is not missing, too', () => {
+  for (const [name, value] of Object.entries({ DATABASE_URL: 'postgres://u:a/b@db/d', TRACKING_URL: 'x.example' })) {
+    expect(problemsOf({ ...LIVE, [name]: value })).toEqual([expect.stringContaining(name)]);
+  }
+  expect(problemsOf({ ...LIVE, ROLES: 'api', REDIS_URL: 'r:6379' })).toEqual([expect.stringContaining('REDIS_URL')]);
 });
 
 test('one message lists every problem, one a line, and repeats no value', () => {

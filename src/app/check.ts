@@ -1,16 +1,19 @@
+import { existsSync, statfsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { newId } from '../domain/ids.ts';
-import { CHECK_TIMEOUT_MS, MAX_CLOCK_DIFFERENCE_MS } from '../limits.ts';
+import { CHECK_TIMEOUT_MS, MAX_CLOCK_DIFFERENCE_MS, PUBLIC_CHECK_MS } from '../limits.ts';
 import { connect, type Sql } from '../postgres/connect.ts';
-import { pendingMigrations } from '../postgres/migrate.ts';
+import { mayMigrate, pendingMigrations } from '../postgres/migrate.ts';
 import { createLogger, errorFields } from '../telemetry.ts';
 import { createGeocoder } from '../vendors/geocoder.ts';
+import { urlBelow } from '../vendors/get-json.ts';
+import { createHttpExchange, type ExchangeReply } from '../vendors/http-exchange.ts';
 import { newPhotoName, photoFailureCause } from '../vendors/photo-storage.ts';
 import type { RetryLater } from '../vendors/retry-later.ts';
 import { createRouter } from '../vendors/router.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { Closers } from './closers.ts';
-import { makeDataDir } from './data-dir.ts';
+import { lackOfRoom, makeDataDir } from './data-dir.ts';
 import { MIGRATIONS } from './database.ts';
 import { openPhotoStorage } from './photos.ts';
 import { readMemoryPolicy } from './redis-check.ts';
@@ -23,12 +26,16 @@ import { openStripe, openTwilio } from './vendors.ts';
 /** What became of the check of a setting, in words that hold no value of a setting. */
 export type Check = {
   readonly setting: string;
-  readonly status: 'ok' | 'failed' | 'not_set';
+  /** `unknown`: it could not be tried from here, or not now. */
+  readonly status: 'ok' | 'failed' | 'unknown' | 'not_set';
   readonly says: string;
 };
 
 /** Something that does not work; the message is for the operator. */
 class Failed extends Error {}
+
+/** Nothing can be said yet; the message says why. */
+class Unknown extends Error {}
 
 /** Says how well a setting works; nothing where it is not set. */
 type Try = (config: Config) => Promise<string> | '' | null;
@@ -38,10 +45,9 @@ const TRIES: Readonly<Record<string, Try>> = {
   'the schema': ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, readSchema),
   'the clock': ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, compareClocks),
   REDIS_URL: ({ redisUrl }) => redisUrl && tryRedis(redisUrl),
-  DATA_DIR: async (config) => {
-    makeDataDir(config);
-    return 'can be written into';
-  },
+  DATA_DIR: tryDataDir,
+  BASE_URL: ({ baseUrl }) => baseUrl && tryPublicAddress(baseUrl),
+  TRACKING_URL: ({ trackingUrl }) => trackingUrl && tryPublicAddress(trackingUrl),
   TLS_CERT_FILE: (config) => config.tls && tryTls(config),
   [CREDENTIALS.stripe]: (config) => config.stripe && tryStripe(config),
   [CREDENTIALS.twilio]: (config) => config.twilio && tryTwilio(config),
@@ -62,6 +68,7 @@ async function check(setting: string, attempt: Try, config: Config): Promise<Che
     const late = () => new Failed('does not answer in time');
     return { setting, status: 'ok', says: await withTimeout(trying, CHECK_TIMEOUT_MS, late) };
   } catch (error) {
+    if (error instanceof Unknown) return { setting, status: 'unknown', says: error.message };
     const known = error instanceof Failed || error instanceof StartError ? error.message : null;
     const { name, code } = errorFields(error);
     return { setting, status: 'failed', says: known ?? `fails: ${name}${code ? ` ${code}` : ''}` };
@@ -93,7 +100,10 @@ async function readSchema(sql: Sql): Promise<string> {
   const pending = await pendingMigrations(sql, { dir: MIGRATIONS }).catch((error: Error) => {
     throw error.name === 'MigrationRefused' ? new Failed(error.message) : error;
   });
-  return pending.length === 0 ? 'is that of this version' : `gets ${pending.length} changes at the next start`;
+  if (pending.length === 0) return 'is that of this version';
+  if (!(await mayMigrate(sql)))
+    throw Object.assign(new Error('The start may not change the tables'), { code: '42501' });
+  return `gets ${pending.length} changes at the next start`;
 }
 
 async function compareClocks(sql: Sql): Promise<string> {
@@ -102,6 +112,42 @@ async function compareClocks(sql: Sql): Promise<string> {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (Math.abs(aheadMs) <= MAX_CLOCK_DIFFERENCE_MS) return 'agrees with that of Postgres';
   throw new Failed(`is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of Postgres: set both by NTP`);
+}
+
+/** A delivery ends with its photo on disk, so an almost full one is told before it is full. */
+async function tryDataDir(config: Config): Promise<string> {
+  makeDataDir(config);
+  if (!existsSync(config.dataDir)) return 'is not used';
+  const { bavail, bsize } = statfsSync(config.dataDir);
+  const lack = lackOfRoom(bavail * bsize);
+  if (lack !== null) throw new Failed(lack);
+  return 'can be written into';
+}
+
+/** Asks for the health of whatever answers at a public address: a proxy, or this service. */
+async function tryPublicAddress(url: string): Promise<string> {
+  const { status, headers } = await askHealth(url);
+  if (status === 200 && headers['x-request-id'] !== undefined) return 'leads to the service';
+  if ([502, 503, 504].includes(status)) {
+    throw new Unknown(`a proxy answers ${status}: start the service, then check again`);
+  }
+  throw new Failed(`leads to something else, which answers ${status}: correct the address, or the proxy`);
+}
+
+async function askHealth(base: string): Promise<ExchangeReply> {
+  const { protocol, hostname, port, pathname } = urlBelow(base, '/healthz');
+  const place = { host: hostname.replace(/^\[|\]$/g, ''), port, path: pathname, method: 'GET', headers: {} };
+  const exchange = createHttpExchange();
+  try {
+    return await exchange.send({ ...place, protocol: protocol as 'http:' | 'https:', timeoutMs: PUBLIC_CHECK_MS });
+  } catch (error) {
+    const { code = '' } = errorFields(error);
+    if (code === 'ENOTFOUND') throw new Failed('has a host that the DNS does not know: correct it, or enter it there');
+    if (/CERT|ISSUER|SIGNATURE/.test(code)) throw new Failed(`has a certificate that is not trusted (${code})`);
+    throw new Unknown(`does not answer from here (${code}): look at its name in the DNS, the service and its proxy`);
+  } finally {
+    exchange.close();
+  }
 }
 
 async function tryRedis(url: string): Promise<string> {

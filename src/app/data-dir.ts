@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
+import { MIN_FREE_DISK_BYTES } from '../limits.ts';
 import { errorFields } from '../telemetry.ts';
 import { StartError } from './start-error.ts';
 
@@ -17,10 +18,19 @@ export function makeDataDir({ sandbox, databaseUrl, roles, photoBucket, dataDir 
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = errorFields(error);
-    throw new StartError(`DATA_DIR cannot be made or written into: ${dataDir} (${code}). Set another one.`, {
-      cause: error,
-    });
+    throw new StartError(
+      `DATA_DIR cannot be made or written into: ${dataDir} (${code}). Let the user of the service write there, with ` +
+        'systemd by ReadWritePaths of its unit, too; or set another one.',
+      { cause: error },
+    );
   }
+}
+
+/** What is wrong with the free bytes on the disk of DATA_DIR; null where they are enough. */
+export function lackOfRoom(freeBytes: number): string | null {
+  if (freeBytes >= MIN_FREE_DISK_BYTES) return null;
+  const megabytes = (bytes: number) => `${Math.floor(bytes / 1024 / 1024)} MB`;
+  return `has ${megabytes(freeBytes)} of its disk left: make room, at least ${megabytes(MIN_FREE_DISK_BYTES)}`;
 }
 
 /** One by one from above, since Node 20, which makes them all, tries for ever below /proc. */

@@ -20,7 +20,7 @@ const DATABASE: Readonly<Record<string, readonly string[]>> = {
     'AUTH_TYPE_NOT_IMPLEMENTED',
   ],
   'There is no database of the name in DATABASE_URL. Make it with createdb, or correct the name.': ['3D000'],
-  'The user of DATABASE_URL may not do that. Make it the owner of the database.': ['42501'],
+  'The user of DATABASE_URL may not do that. Make it the owner of the database and its tables.': ['42501'],
   'Postgres has no connection left for this one. Raise max_connections, or end other clients.': ['53300'],
   'The disk of Postgres is full. Make room.': ['53100'],
   'Postgres is starting or stopping. Try again in a moment.': ['57P03'],

@@ -54,7 +54,7 @@ import type { Database } from './database.ts';
 import type { Dispatch } from './dispatch.ts';
 import type { Metrics } from './metrics.ts';
 import type { Photos } from './photos.ts';
-import { watchVendor } from './vendor-watch.ts';
+import { watchCallbacks, watchVendor } from './vendor-watch.ts';
 import { twilioAddresses, twilioToken } from './vendors.ts';
 
 const WEB = fileURLToPath(new URL('../../dist/web/', import.meta.url));
@@ -155,7 +155,7 @@ export function apiRoutes(parts: {
         'twilio_sender',
         parts,
       )(async (works: boolean) => (works ? { kind: 'delivered' } : retryLater('misconfigured'))),
-      observe: parts.metrics.observeCallback,
+      observe: watchCallbacks(parts),
     }),
     ...trackingRoutes({
       store,

@@ -5,13 +5,14 @@ import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
 import { startRouterStandIn } from '../sandbox/router-stand-in.ts';
 import { startSimulatedDrivers } from '../sandbox/simulated-drivers.ts';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.ts';
-import { openStore } from '../store/store.ts';
+import { openStore, type Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import type { Closers } from './closers.ts';
 import type { Database } from './database.ts';
 import { openPlaces } from './places.ts';
+import { StartError } from './start-error.ts';
 
 export type Sandbox = {
   readonly retailerId: string;
@@ -35,6 +36,23 @@ export async function withRouter(config: Config, closers: Closers): Promise<Conf
   const standIn = await startRouterStandIn();
   closers.add('router stand-in', () => standIn.close());
   return { ...config, routerUrl: standIn.url };
+}
+
+/**
+ * Keeps simulated drivers off a database that no sandbox made: they would take its customers' orders.
+ *
+ * @throws {StartError} if there are stores, and the demo's is not among them
+ */
+export async function keepOffRealStores(
+  { sandbox, simulatedDrivers }: Config,
+  store: Pick<Store, 'hasOnlyOtherStores'>,
+): Promise<void> {
+  if (!sandbox || simulatedDrivers === 0) return;
+  if (!(await store.hasOnlyOtherStores(DEMO_STORE.name, DEMO_STORE.address))) return;
+  throw new StartError(
+    'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, ' +
+      'or set another DATABASE_URL.',
+  );
 }
 
 /**

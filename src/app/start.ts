@@ -26,7 +26,7 @@ import { openMetrics } from './metrics.ts';
 import type { ServiceParts } from './parts.ts';
 import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
-import { openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
+import { keepOffRealStores, openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
 import { asStartError } from './start-error.ts';
 import { tellOfEvents, withStripe } from './stripe.ts';
 import { checkTls } from './tls.ts';
@@ -82,6 +82,7 @@ async function start(
   const clock = await createDatabaseClock(database.sql, logger);
   closers.add('clock', () => clock.close());
   const store = openStore(database);
+  await keepOffRealStores(config, store);
   const metrics = openMetrics(database, store);
   const backend = await openQueueBackend(config, database, logger, closers);
   const pace = new JobPace(isApi && config.roles.has('worker'));

@@ -10,6 +10,7 @@ import { openStore } from '../store/store.ts';
 import type { Route } from '../transport/route.ts';
 import type { Closers } from './closers.ts';
 import type { ServiceParts } from './parts.ts';
+import { watchCallbacks } from './vendor-watch.ts';
 
 /**
  * Adds Stripe's stand-in to a sandbox that works at charges and has no Stripe. The secret that signs its
@@ -37,7 +38,7 @@ export function tellOfEvents(standIn: StripeStandIn | null, { stripe }: Config, 
 export async function openStripeRoutes(
   parts: Pick<ServiceParts, 'config' | 'database' | 'relay' | 'metrics' | 'logger' | 'closers'>,
 ): Promise<Route[]> {
-  const { config, database, relay, metrics, logger, closers } = parts;
+  const { config, database, relay, logger, closers } = parts;
   if (!config.stripe || config.stripe.webhookSecrets.length === 0) return [];
   // Loaded here, because the SDK costs 150 ms and 22 MB.
   const { createStripeAccount } = await import('../vendors/stripe-account.ts');
@@ -59,5 +60,5 @@ export async function openStripeRoutes(
       limit.enter(() => take(event).then(resolve, reject));
     });
   const signatures = createStripeSignatures(webhookSecrets);
-  return [stripeWebhookRoute({ signatures, callbacks: { take: inTurn }, observe: metrics.observeCallback })];
+  return [stripeWebhookRoute({ signatures, callbacks: { take: inTurn }, observe: watchCallbacks(parts) })];
 }

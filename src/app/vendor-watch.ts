@@ -11,6 +11,12 @@ export const CREDENTIALS: Readonly<Record<Vendor, string>> = {
   twilio_sender: 'TWILIO_FROM',
 };
 
+/** The settings that an operator compares where the signatures of a vendor's calls are not good. */
+const SIGNED_BY: Readonly<Record<string, string>> = {
+  stripe: 'STRIPE_WEBHOOK_SECRET',
+  twilio: 'TWILIO_AUTH_TOKEN, BASE_URL',
+};
+
 type Answer = { readonly kind: string; readonly reason?: string };
 type Watch = <Args extends readonly unknown[], Answered extends Answer>(
   call: (...args: Args) => Promise<Answered>,
@@ -59,4 +65,18 @@ export function watchVendor(
       } else if (answer.kind !== 'retry_later') note(false);
       return answer;
     };
+}
+
+/** Counts the calls that vendors make, and says of one with another signature by which settings it was judged. */
+export function watchCallbacks(parts: {
+  readonly metrics: Pick<Metrics, 'observeCallback'>;
+  readonly logger: Pick<Logger, 'warn'>;
+}): Metrics['observeCallback'] {
+  const tell = atMostEvery(LOSS_REPORT_MS * 2, (vendor: string) =>
+    parts.logger.warn({ vendor, settings: SIGNED_BY[vendor] }, 'a call of a vendor is not signed as the settings say'),
+  );
+  return (vendor, type, outcome) => {
+    parts.metrics.observeCallback(vendor, type, outcome);
+    if (outcome === 'unsigned') tell(vendor);
+  };
 }

@@ -19,6 +19,8 @@ export type ActAlone = (
     readonly settings: () => Config;
     readonly print: (value: unknown) => void;
     readonly write: (lines: string) => void;
+    /** Says something on standard error. */
+    readonly tell: (lines: string) => void;
     readonly args: readonly string[];
   }) => Promise<void>,
 ) => (...args: unknown[]) => Promise<void>;

@@ -104,6 +104,7 @@ function buildProgram(
       await work({
         args: command.args,
         write: output.write,
+        tell: output.tell,
         settings: () => (env ? parseConfig(env) : readConfig()),
         print: (value) => output.print(value, json),
       });

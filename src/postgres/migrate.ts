@@ -87,6 +87,14 @@ export async function pendingMigrations(sql: Sql, { dir }: { readonly dir: strin
   return migrations.filter(({ id }) => !seen.has(id)).map(({ name }) => name);
 }
 
+/** Whether this user may add to the schema and change its tables, which take rights of their owner. */
+export async function mayMigrate(sql: Sql): Promise<boolean> {
+  const [row] = await sql`
+    select has_schema_privilege(current_schema(), 'create') and coalesce(
+      (select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('schema_migrations')), true) as may`;
+  return row?.may === true;
+}
+
 function readMigrations(dir: string): Migration[] {
   const names = readdirSync(dir).filter((name) => name.endsWith('.sql'));
   const migrations = names.sort().map((name): Migration => {

@@ -20,6 +20,14 @@ export async function findStoreNamed({ sql }: Db, name: string, address: string)
   return row ? { id: row.id, organizationId: row.organization_id } : null;
 }
 
+/** Whether there are stores, and none with this name and address. */
+export async function hasOnlyOtherStores({ sql }: Db, name: string, address: string): Promise<boolean> {
+  const [row] = await sql`
+    select exists (select from retailers)
+      and not exists (select from retailers where name = ${name} and address = ${address}) as others`;
+  return row?.others;
+}
+
 /**
  * Adds an active store with its key and an approved application that holds its contact, unless a store of this
  * name and address is there by now; then false. The organization has room and exists.

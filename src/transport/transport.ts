@@ -66,5 +66,8 @@ function listenExclusively(app: TemplatedApp, host: string, port: number): us_li
   });
   const [socket] = sockets;
   if (socket) return socket;
-  throw new Error(`Cannot listen on ${host}:${port}: the port is taken, or the address is not one of this machine`);
+  const root = port > 0 && port < 1_024 ? ', or a port below 1024 is for root alone' : '';
+  throw new Error(
+    `Cannot listen on ${host}:${port}: the port is taken, or the address is not one of this machine${root}`,
+  );
 }

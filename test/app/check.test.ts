@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
@@ -17,6 +19,7 @@ let redis: FreshRedis | undefined;
 let stripe: StripeStandIn;
 let twilio: TwilioStandIn;
 let env: Record<string, string>;
+const servers: ReturnType<typeof createServer>[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
@@ -26,17 +29,18 @@ beforeAll(async () => {
   env = {
     DATABASE_URL: database.url,
     DATA_DIR: data.dataDir,
-    BASE_URL: 'https://sameday.test',
     STRIPE_SECRET_KEY: 'sk_test_1',
     STRIPE_API_BASE: stripe.url,
     TWILIO_ACCOUNT_SID: 'AC1',
     TWILIO_AUTH_TOKEN: 'right',
     TWILIO_FROM: '+15005550006',
     TWILIO_API_BASE: twilio.url,
+    BASE_URL: await serve((_, reply) => reply.setHeader('X-Request-Id', '1').end()),
     ...(redis ? { REDIS_URL: redis.url } : {}),
   };
 });
 afterAll(async () => {
+  for (const server of servers) server.close();
   await Promise.all([stripe.close(), twilio.close(), redis?.stop()]);
   await database.drop();
   data.remove();
@@ -46,7 +50,7 @@ afterAll(async () => {
 async function check(changes: Record<string, string> = {}) {
   const { code, stdout } = await runCommand({ ...env, ...changes }, 'check', '--json');
   const rows = JSON.parse(stdout) as Row[];
-  return { code, rows, of: (name: string) => rows.find(({ setting }) => setting.includes(name)) };
+  return { code, rows, of: (name: string) => rows.find(({ setting }) => new RegExp(`\\b${name}\\b`).test(setting)) };
 }
 
 describe('the check of the settings', () => {
@@ -54,9 +58,10 @@ describe('the check of the settings', () => {
     const { code, rows, of } = await check();
     expect(rows.filter(({ status }) => status === 'failed')).toEqual([]);
     expect(code).toBe(0);
-    expect(of('STRIPE')).toMatchObject({ status: 'ok', says: expect.stringContaining('test mode') });
+    expect(of('STRIPE_SECRET_KEY')).toMatchObject({ status: 'ok', says: expect.stringContaining('test mode') });
     expect(of('schema')).toMatchObject({ says: 'is that of this version' });
     expect(of('GEOCODER_URL')).toMatchObject({ status: 'not_set' });
+    expect(of('BASE_URL')).toMatchObject({ status: 'ok', says: 'leads to the service' });
     expect([stripe.payments(), twilio.entries()]).toEqual([[], []]);
   });
 
@@ -79,6 +84,7 @@ describe('the check of the settings', () => {
     ['a Redis that is away', () => ({ REDIS_URL: 'redis://127.0.0.1:1' }), 'REDIS_URL', 'Nothing listens'],
     ['a geocoder that is away', () => ({ GEOCODER_URL: 'http://127.0.0.1:1' }), 'GEOCODER_URL', 'no usable answer'],
     ['a router that is away', () => ({ ROUTER_URL: 'http://127.0.0.1:1' }), 'ROUTER_URL', 'no usable answer'],
+    ['an address of something else', () => ({ TRACKING_URL: stripe.url }), 'TRACKING_URL', 'leads to something else'],
     ['a folder that cannot be made', () => ({ DATA_DIR: '/proc/nodir' }), 'DATA_DIR', 'cannot be made'],
     ['a certificate that is missing', () => tlsFiles('no.pem', 'key.pem'), 'TLS_CERT_FILE', 'TLS_CERT_FILE cannot'],
     [
@@ -92,7 +98,44 @@ describe('the check of the settings', () => {
     expect(of(setting)).toMatchObject({ status: 'failed', says: expect.stringContaining(says) });
     expect(code).toBe(1);
   });
+
+  test.each<[string, () => Promise<string>, string]>([
+    ['nothing listens', async () => 'http://127.0.0.1:1', 'does not answer from here (ECONNREFUSED)'],
+    ['a proxy finds no service', () => serve((_, reply) => reply.writeHead(502).end()), 'a proxy answers 502'],
+  ])('fails at no public address while %s, as before the first start', async (_, baseUrl, says) => {
+    const { code, of } = await check({ BASE_URL: await baseUrl() });
+    expect(of('BASE_URL')).toMatchObject({ status: 'unknown', says: expect.stringContaining(says) });
+    expect(code).toBe(0);
+  });
+
+  test('names a user of Postgres who may not make the tables', async () => {
+    const empty = await freshDatabase({ migrated: false });
+    const url = new URL(empty.url);
+    url.username = `weak_${url.pathname.slice(1)}`;
+    url.password = 'weak';
+    await empty.sql`create role ${empty.sql(url.username)} login password 'weak'`;
+    try {
+      const { of } = await check({ DATABASE_URL: url.href });
+      expect(of('schema')).toMatchObject({ status: 'failed', says: expect.stringContaining('Make it the owner') });
+    } finally {
+      await empty.sql`drop role ${empty.sql(url.username)}`;
+      await empty.drop();
+    }
+  });
+
+  test('says on standard error what is seldom meant', async () => {
+    const { stderr } = await runCommand({ ...env, TRUST_PROXY: '1' }, 'check', '--json');
+    expect(stderr).toContain('TRUST_PROXY=1 believes X-Forwarded-For');
+  });
 });
+
+/** The address of a server on this machine. */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 function tlsFiles(cert: string, key: string): Record<string, string> {
   for (const name of ['key.pem', 'key2.pem']) {

@@ -1,9 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeDataDir } from '../../src/app/data-dir.ts';
+import { lackOfRoom, makeDataDir } from '../../src/app/data-dir.ts';
 import { StartError } from '../../src/app/start-error.ts';
 import { parseConfig } from '../../src/config.ts';
+import { MIN_FREE_DISK_BYTES } from '../../src/limits.ts';
 import { newDataDir } from '../harness/service.ts';
 
 const PRODUCTION = {
@@ -40,7 +41,11 @@ test('a start on a folder that cannot be made names DATA_DIR and the folder', ()
   const file = join(folder(), 'file');
   writeFileSync(file, '');
   const config = parseConfig({ DATA_DIR: join(file, 'new') });
-  expect(() => makeDataDir(config)).toThrow(
-    new StartError(`DATA_DIR cannot be made or written into: ${config.dataDir} (ENOTDIR). Set another one.`),
-  );
+  expect(() => makeDataDir(config)).toThrow(StartError);
+  expect(() => makeDataDir(config)).toThrow(`DATA_DIR cannot be made or written into: ${config.dataDir} (ENOTDIR).`);
+});
+
+test('a disk that is almost full is told before no delivery ends any more', () => {
+  expect(lackOfRoom(MIN_FREE_DISK_BYTES)).toBeNull();
+  expect(lackOfRoom(MIN_FREE_DISK_BYTES - 1)).toBe('has 255 MB of its disk left: make room, at least 256 MB');
 });

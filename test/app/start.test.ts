@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startService } from '../../src/app/start.ts';
 import { parseConfig } from '../../src/config.ts';
+import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
+import { storeOf } from '../harness/store.ts';
 
 const { watch } = vi.hoisted(() => ({ watch: { beforeSandbox: async (_url: string) => {} } }));
 
@@ -78,4 +80,35 @@ test('a port that is taken is told before the database is changed', async () => 
   await expect(startService(config, nothing, nothing)).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
   const tables = await database.sql`select from pg_tables where schemaname = 'public'`;
   expect(tables).toHaveLength(0);
+});
+
+test('simulated drivers do not start on a database whose stores no sandbox made', async () => {
+  const { dataDir, remove } = newDataDir();
+  const database = await freshDatabase();
+  onTestFinished(async () => {
+    await database.drop();
+    remove();
+  });
+  await storeOf(database.sql, 'test').createRetailer(
+    {
+      id: newId(),
+      name: 'Corner Shop',
+      address: '1 Main St, Reno, NV 89501',
+      point: { lat: 39.52, lng: -119.81 },
+      stripeCustomerId: null,
+      stripePaymentMethodId: null,
+    },
+    { id: newId(), keyHash: hashSecret('key') },
+  );
+  const env = { SANDBOX: '1', PORT: '0', DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'error' };
+  const start = (changes: Record<string, string>) =>
+    startService(
+      parseConfig({ ...env, ...changes }),
+      () => {},
+      () => {},
+    );
+  await expect(start({})).rejects.toThrow('The database has stores that no sandbox made');
+  expect(await database.sql`select from drivers`).toHaveLength(0);
+  await (await start({ SIMULATED_DRIVERS: '0' })).close();
+  await (await start({ SIMULATED_DRIVERS: '1' })).close();
 });

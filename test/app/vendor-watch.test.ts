@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { watchVendor } from '../../src/app/vendor-watch.ts';
+import { watchCallbacks, watchVendor } from '../../src/app/vendor-watch.ts';
 import { SENDER_REFUSED_PAUSE_SECONDS, VENDOR_NOTE_MS } from '../../src/limits.ts';
 import { retryLater } from '../../src/vendors/retry-later.ts';
 import { freshDatabase } from '../harness/database.ts';
@@ -73,4 +73,19 @@ test('a number that carriers refused is noted by all processes, and taken when n
   nowMs += VENDOR_NOTE_MS;
   await other.seen(true);
   await expect.poll(() => store.readRefusingVendors()).toEqual([]);
+});
+
+test('a call that is signed by another secret is one warning that names the settings, and counts', () => {
+  const lines: unknown[] = [];
+  const counted: string[] = [];
+  const observe = watchCallbacks({
+    metrics: { observeCallback: (...labels) => void counted.push(labels.join(' ')) },
+    logger: { warn: (fields) => void lines.push(fields) },
+  });
+  observe('stripe', 'charge.refunded', 'done');
+  expect(lines).toEqual([]);
+  observe('stripe', 'other', 'unsigned');
+  observe('stripe', 'other', 'unsigned');
+  expect(lines).toEqual([{ vendor: 'stripe', settings: 'STRIPE_WEBHOOK_SECRET' }]);
+  expect(counted).toEqual(['stripe charge.refunded done', 'stripe other unsigned', 'stripe other unsigned']);
 });

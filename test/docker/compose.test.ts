@@ -44,7 +44,7 @@ describe('docker-compose.yml', () => {
   it.each([
     ['STRIPE_SECRET_KEY', 'STRIPE_SECRET_KEY is missing'],
     ['TWILIO_AUTH_TOKEN', 'TWILIO_AUTH_TOKEN is missing'],
-    ['BASE_URL', 'TRACKING_URL or BASE_URL is missing'],
+    ['BASE_URL', 'BASE_URL is missing'],
     ['SANDBOX', 'SANDBOX=1 is refused with a live STRIPE_SECRET_KEY'],
   ])('does not go live without %s', (name, sentence) => {
     const { api, worker } = services({ ...LIVE, [name]: '' });

@@ -312,6 +312,8 @@ describe('a server', () => {
     const [first, second] = [newServer(), newServer()];
     expect(await first.listen('127.0.0.1', port)).toEqual({ port });
     await expect(second.listen('127.0.0.1', port)).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
+    // An address that no machine has.
+    await expect(second.listen('203.0.113.1', 80)).rejects.toThrow('a port below 1024 is for root alone');
   });
 
   it('that drains takes no new connection, answers what it took, and ends those connections and idle ones', async () => {

@@ -27,7 +27,8 @@
  * `queue_full`), an answered order that is not in the tables, a driver with two orders, or an order not
  * charged or texted exactly once.
  */
-import { MAX_QUEUED_JOBS } from '../src/limits.ts';
+
+import { MAX_QUEUED_JOBS } from '../src/queues/room.ts';
 import { makeOrderWorld, ordersOf } from '../test/harness/order-world.ts';
 import { openReport } from '../test/harness/report.ts';
 import type { Bench, Options } from './support/orders-bench.ts';

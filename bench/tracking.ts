@@ -20,7 +20,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAX_SOCKETS_PER_ORDER } from '../src/limits.ts';
+import { MAX_SOCKETS_PER_ORDER } from '../src/tracking/live.ts';
 import { openReport, type Report } from '../test/harness/report.ts';
 import { serveBare } from './support/sockets-bare.ts';
 import { createClient } from './support/sockets-check.ts';

@@ -1,30 +1,79 @@
 import { resolve } from 'node:path';
 import {
-  DEFAULT_PAYMENT_WAIT_MS,
-  DEFAULT_READ_RATE,
-  DEFAULT_RELEASES_PER_HOUR,
-  DEFAULT_SIMULATED_DRIVERS,
-  DEFAULT_SMS_DELAY_SECONDS,
-  DEFAULT_SMS_PER_PHONE,
-  DEFAULT_SMS_PER_STORE,
-  DEFAULT_STOP_NOTICE_SECONDS,
-  DEFAULT_STORE_RATE,
-  DEFAULT_STRIPE_RATE,
-  DEFAULT_STRIPE_TEST_RATE,
-  DEFAULT_TWILIO_RATE,
+  atMost,
+  below,
   DEFAULT_UNPAID_ORDERS_ALLOWED,
-  MAX_PAYMENT_WAIT_MS,
-  MAX_RELEASES_PER_HOUR,
   MAX_SIMULATED_DRIVERS,
-  MAX_SMS_DELAY_SECONDS,
-  MAX_SMS_PER_DAY,
-  MAX_STOP_NOTICE_SECONDS,
   MAX_STORE_RATE,
   MAX_UNPAID_ORDERS_ALLOWED,
-  MAX_VENDOR_RATE,
+  REQUEST_DEADLINE_MS,
+  VENDOR_SOCKETS,
 } from './limits.ts';
 import { isPublicGeocoder } from './vendors/geocoder.ts';
 import { isCountry } from './vendors/sms-countries.ts';
+
+/** Time from an order to its text, in seconds. An order cancelled within it is not texted. */
+const DEFAULT_SMS_DELAY_SECONDS = 5;
+/** Longest such time that may be set, in seconds. At least DEFAULT_SMS_DELAY_SECONDS. */
+const MAX_SMS_DELAY_SECONDS = 60;
+/** Texts to one phone a day (UTC): above what one customer orders, below what troubles the phone's owner. */
+const DEFAULT_SMS_PER_PHONE = 20;
+/** Texts for one store a day (UTC). Above DEFAULT_SMS_PER_PHONE. */
+const DEFAULT_SMS_PER_STORE = 5_000;
+/** Highest bounds of texts a day that may be set. At least DEFAULT_SMS_PER_STORE. */
+const MAX_SMS_PER_DAY = 1_000_000;
+/** Time for which a reply waits for its charge by default. */
+const DEFAULT_PAYMENT_WAIT_MS = 3_000;
+/** Longest time for which a reply may be set to wait for its charge. Below REQUEST_DEADLINE_MS. */
+const MAX_PAYMENT_WAIT_MS = 10_000;
+/** Orders a second that a store may create by default. Two cores sustain a few hundred for all stores. */
+const DEFAULT_STORE_RATE = 50;
+/** Reads a second that a store may make by default. One that asks for every new order again has half of it. */
+const DEFAULT_READ_RATE = 100;
+/** Orders that a driver may give back within an hour by default; then they have to wait. */
+const DEFAULT_RELEASES_PER_HOUR = 10;
+/** Most releases within an hour that a driver may be allowed. Above DEFAULT_RELEASES_PER_HOUR. */
+const MAX_RELEASES_PER_HOUR = 1_000;
+/**
+ * Charges a second by default, and as many refunds, each an endpoint of its own to Stripe. Look-ups of charges are
+ * counted with them. Stripe takes more once it is asked to; VENDOR_SOCKETS carry 160 of 2 s each.
+ */
+const DEFAULT_STRIPE_RATE = 25;
+/** The same with a key of Stripe's test mode, which has one bound for all endpoints. Below DEFAULT_STRIPE_RATE. */
+const DEFAULT_STRIPE_TEST_RATE = 12;
+/** Texts a second by default: what Twilio sends from one US long code. */
+const DEFAULT_TWILIO_RATE = 1;
+/** Highest rate of requests a second that a vendor may be set to. */
+const MAX_VENDOR_RATE = 10_000;
+/** Simulated drivers in the sandbox by default. */
+const DEFAULT_SIMULATED_DRIVERS = 20;
+/**
+ * Time for which a stop says so in `/readyz` before it refuses anything: a balancer that looks each second has
+ * looked twice. With STOP_DEADLINE_MS below the 10 s after which Docker kills a process by default.
+ */
+export const DEFAULT_STOP_NOTICE_SECONDS = 2;
+/** Longest such time, for balancers that look twice a minute. At least DEFAULT_STOP_NOTICE_SECONDS. */
+const MAX_STOP_NOTICE_SECONDS = 60;
+/** Requests a second that Stripe takes of one endpoint, and in test mode of all. */
+const STRIPE_ENDPOINT_RATE = 25;
+/** Usual time of a charge at Stripe, in seconds. */
+const CHARGE_SECONDS = 2;
+
+atMost({ DEFAULT_PAYMENT_WAIT_MS }, { MAX_PAYMENT_WAIT_MS });
+below({ MAX_PAYMENT_WAIT_MS }, { REQUEST_DEADLINE_MS });
+atMost({ DEFAULT_STORE_RATE }, { MAX_STORE_RATE });
+atMost({ DEFAULT_READ_RATE }, { MAX_STORE_RATE });
+below({ DEFAULT_RELEASES_PER_HOUR }, { MAX_RELEASES_PER_HOUR });
+atMost({ DEFAULT_STRIPE_RATE }, { STRIPE_ENDPOINT_RATE });
+atMost({ '2 × DEFAULT_STRIPE_TEST_RATE': 2 * DEFAULT_STRIPE_TEST_RATE }, { STRIPE_ENDPOINT_RATE });
+below({ DEFAULT_STRIPE_TEST_RATE }, { DEFAULT_STRIPE_RATE });
+atMost({ DEFAULT_TWILIO_RATE }, { MAX_VENDOR_RATE });
+atMost({ DEFAULT_SIMULATED_DRIVERS }, { MAX_SIMULATED_DRIVERS });
+atMost({ DEFAULT_SMS_DELAY_SECONDS }, { MAX_SMS_DELAY_SECONDS });
+below({ DEFAULT_SMS_PER_PHONE }, { DEFAULT_SMS_PER_STORE });
+atMost({ DEFAULT_SMS_PER_STORE }, { MAX_SMS_PER_DAY });
+atMost({ 'charges in flight at DEFAULT_STRIPE_RATE': DEFAULT_STRIPE_RATE * CHARGE_SECONDS }, { VENDOR_SOCKETS });
+atMost({ DEFAULT_STOP_NOTICE_SECONDS }, { MAX_STOP_NOTICE_SECONDS });
 
 export type Role = 'api' | 'worker';
 

@@ -1,6 +1,15 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { REQUEST_LOG_BYTES, REQUEST_LOG_FLUSH_MS, REQUEST_LOG_WRITE_BYTES } from './limits.ts';
+import { below } from './limits.ts';
+
+/** Bytes that are written at once. A pipe keeps writes of up to 4,096 bytes whole beside other writers'. */
+const REQUEST_LOG_WRITE_BYTES = 4_096;
+/** Interval at which what is gathered is written, and so the most that a killed process loses. */
+const REQUEST_LOG_FLUSH_MS = 250;
+/** Most bytes gathered while nobody reads. Above REQUEST_LOG_WRITE_BYTES. */
+const REQUEST_LOG_BYTES = 1024 * 1024;
+
+below({ REQUEST_LOG_WRITE_BYTES }, { REQUEST_LOG_BYTES });
 
 /**
  * The fields of a log line: ids, counts, durations, codes. Never a name, a phone, an address or a secret, so

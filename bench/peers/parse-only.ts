@@ -2,17 +2,18 @@
  * The service's own HTTP server, authentication, validator and reply without anything behind them: it looks
  * for no driver and stores nothing. No order path of this server can be faster.
  */
-import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
-import type { CreatedOrder } from '../../src/domain/order.ts';
-import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
-import { ordersCreate } from '../../src/http/routes/orders-create.ts';
-import { createStoreRates } from '../../src/http/store-rate.ts';
+
 import {
   CREDENTIAL_KEEP_MS,
   CREDENTIAL_REMEMBERED_MS,
   MAX_CREDENTIALS_KEPT,
   MAX_UNKNOWN_LOOK_UPS,
-} from '../../src/limits.ts';
+} from '../../src/app/credential-caches.ts';
+import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
+import type { CreatedOrder } from '../../src/domain/order.ts';
+import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
+import { ordersCreate } from '../../src/http/routes/orders-create.ts';
+import { createStoreRates } from '../../src/http/store-rate.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { createServer } from '../../src/transport/server.ts';

@@ -3,7 +3,10 @@
  * and text, each with its outbox row marked done by the same statement.
  */
 import { Redis } from 'ioredis';
-import { CHARGE_CONCURRENCY, MAX_JOB_STATEMENTS, MAX_JOBS_PER_STATEMENT, SMS_CONCURRENCY } from '../../src/limits.ts';
+import { CHARGE_CONCURRENCY } from '../../src/jobs/charge.ts';
+import { MAX_JOBS_PER_STATEMENT } from '../../src/jobs/in-batches.ts';
+import { SMS_CONCURRENCY } from '../../src/jobs/texting.ts';
+import { MAX_JOB_STATEMENTS } from '../../src/limits.ts';
 import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';

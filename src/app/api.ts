@@ -4,16 +4,11 @@ import { createDriverAllowances } from '../driver-app/allowance.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import type { Pushes } from '../driver-app/pushes.ts';
 import { EventCursors } from '../http/event-cursors.ts';
-import { createRedispatchJob } from '../jobs/redispatch.ts';
-import {
-  REDISPATCH_CONCURRENCY,
-  SANDBOX_MAX_WAIT_SECONDS,
-  SANDBOX_ORDERS_PER_DRIVER,
-  WEBHOOK_TEST_TIMEOUT_MS,
-} from '../limits.ts';
+import { createRedispatchJob, REDISPATCH_CONCURRENCY } from '../jobs/redispatch.ts';
+import { atMost, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { startWorker } from '../queues/queues.ts';
-import { startTidying } from '../sandbox/tidying.ts';
+import { SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER, startTidying } from '../sandbox/tidying.ts';
 import { errorFields } from '../telemetry.ts';
 import { createTracking, type Tracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
@@ -32,6 +27,11 @@ import { openPushes } from './pushes.ts';
 import { openRoadTimes } from './roads.ts';
 import { apiRoutes } from './routes.ts';
 import { openStripeRoutes } from './stripe.ts';
+
+/** Longest test of a webhook. At most WEBHOOK_TIMEOUT_MS, so that a delivery has the time that a test had. */
+const WEBHOOK_TEST_TIMEOUT_MS = 5_000;
+
+atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
 
 export type Api = { readonly server: HttpServer } & Pick<Dispatch, 'stopPlanning'>;
 

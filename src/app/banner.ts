@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
-import { SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER } from '../limits.ts';
 import { DEMO_STORE } from '../sandbox/demo.ts';
+import { SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER } from '../sandbox/tidying.ts';
 import type { Service } from './start.ts';
 
 /** The lines that the terminal shows once the service is up. */

@@ -1,7 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { newId } from '../domain/ids.ts';
-import { CHECK_TIMEOUT_MS, MAX_CLOCK_DIFFERENCE_MS, PUBLIC_CHECK_MS } from '../limits.ts';
+import { below, STRIPE_TIMEOUT_MS } from '../limits.ts';
 import { connect, type Sql } from '../postgres/connect.ts';
 import { mayMigrate, pendingMigrations } from '../postgres/migrate.ts';
 import { createLogger, errorFields } from '../telemetry.ts';
@@ -22,6 +22,16 @@ import { StartError } from './start-error.ts';
 import { checkTls } from './tls.ts';
 import { CREDENTIALS } from './vendor-watch.ts';
 import { openStripe, openTwilio } from './vendors.ts';
+
+/** Most by which this machine's clock may differ from Postgres's: signatures of vendors hold for minutes. */
+const MAX_CLOCK_DIFFERENCE_MS = 30_000;
+/** Longest check of a setting against what it names. Above STRIPE_TIMEOUT_MS. */
+const CHECK_TIMEOUT_MS = 25_000;
+/** Longest wait of a check for the service's own public address. Below CHECK_TIMEOUT_MS. */
+const PUBLIC_CHECK_MS = 5_000;
+
+below({ STRIPE_TIMEOUT_MS }, { CHECK_TIMEOUT_MS });
+below({ PUBLIC_CHECK_MS }, { CHECK_TIMEOUT_MS });
 
 /** What became of the check of a setting, in words that hold no value of a setting. */
 export type Check = {

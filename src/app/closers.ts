@@ -1,6 +1,8 @@
-import { CLOSE_DEADLINE_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
+
+/** Longest time for one part to close; then it is left behind. */
+export const CLOSE_DEADLINE_MS = 3_000;
 
 /**
  * Closes parts, last in first out. A closer is added on the line after the part's constructor. Closing twice

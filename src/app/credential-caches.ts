@@ -3,26 +3,60 @@ import { createLastWord } from '../bus/last-word.ts';
 import type { NoticeKind } from '../bus/notices.ts';
 import { type Credentials, createCredentials } from '../http/credentials.ts';
 import { KnownSecrets } from '../http/known-secrets.ts';
-import {
-  CREDENTIAL_KEEP_MS,
-  CREDENTIAL_REMEMBERED_MS,
-  CREDENTIAL_REREAD_MS,
-  FEED_HEARD_MS,
-  FEED_WORD_MS,
-  FEED_WORD_PAUSE_MS,
-  MAX_CREDENTIALS_KEPT,
-  MAX_KEY_READS,
-  MAX_KEYS_PER_STATEMENT,
-  MAX_ORGANIZATION_KEYS,
-  MAX_ORGANIZATION_KEYS_KEPT,
-  MAX_SECRETS_KNOWN,
-  MAX_UNKNOWN_LOOK_UPS,
-  SECRETS_PART,
-} from '../limits.ts';
+import { below, MAX_COMMIT_BATCH, MAX_ORGANIZATION_KEYS, QUERY_DEADLINE_MS } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { OrganizationKey } from '../store/organizations.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { Store } from '../store/store.ts';
+
+/** Time for which a key or token is kept in memory, and so works on after it was revoked. Orders recheck. */
+export const CREDENTIAL_KEEP_MS = 1_000;
+/**
+ * Time after which a store's key is looked up again even where every notice was heard: the worst that a change
+ * without a notice can cost. A store that is suspended has its orders refused by their commit all the same.
+ */
+const CREDENTIAL_REREAD_MS = 60_000;
+/**
+ * Time for which a key that was good is told 503 without a new look-up, which would take long under that
+ * load. Above CREDENTIAL_KEEP_MS.
+ */
+export const CREDENTIAL_REMEMBERED_MS = 10_000;
+/** Most keys, and most tokens, kept in memory. */
+export const MAX_CREDENTIALS_KEPT = 50_000;
+/** Most keys that one statement reads: as many as a commit has orders. */
+const MAX_KEYS_PER_STATEMENT = MAX_COMMIT_BATCH;
+/** Most such statements in flight. */
+const MAX_KEY_READS = 4;
+/**
+ * Most keys, and most tokens, whose hashes' beginnings are held, about 60 bytes each, so that a made-up one is
+ * told from them. With more it is looked up, as at an interruption. Above MAX_CREDENTIALS_KEPT.
+ */
+const MAX_SECRETS_KNOWN = 500_000;
+/** Keys or tokens that one statement reads of them. Below MAX_SECRETS_KNOWN. */
+const SECRETS_PART = 50_000;
+/**
+ * Unknown keys, and as many tokens, that are looked up a second while notices do not arrive; another one gets
+ * 503. A guesser takes no more of the database than that.
+ */
+export const MAX_UNKNOWN_LOOK_UPS = 100;
+/** Longest wait for a process's own notice; then notices do not arrive. Below QUERY_DEADLINE_MS. */
+const FEED_WORD_MS = 1_000;
+/**
+ * Time between two such notices that say up to when all were heard, while stores ask. A quarter of
+ * CREDENTIAL_KEEP_MS, so that one may be late.
+ */
+const FEED_HEARD_MS = 250;
+/** Pause between two such notices, which all unknown keys of that time share. */
+const FEED_WORD_PAUSE_MS = 20;
+/** Most organizations' keys kept in memory, with up to 60 KB of stores' ids each. */
+const MAX_ORGANIZATION_KEYS_KEPT = 500;
+
+below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REMEMBERED_MS });
+below({ CREDENTIAL_KEEP_MS }, { CREDENTIAL_REREAD_MS });
+below({ 'twice FEED_HEARD_MS': 2 * FEED_HEARD_MS }, { CREDENTIAL_KEEP_MS });
+below({ MAX_CREDENTIALS_KEPT }, { MAX_SECRETS_KNOWN });
+below({ SECRETS_PART }, { MAX_SECRETS_KNOWN });
+below({ FEED_WORD_MS }, { QUERY_DEADLINE_MS });
 
 export type CredentialCaches = {
   readonly stores: Credentials<RetailerKey>;

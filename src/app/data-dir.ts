@@ -1,9 +1,11 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
-import { MIN_FREE_DISK_BYTES } from '../limits.ts';
 import { errorFields } from '../telemetry.ts';
 import { StartError } from './start-error.ts';
+
+/** Room in bytes on the disk of DATA_DIR below which a check fails: 500 photos of half a megabyte. */
+export const MIN_FREE_DISK_BYTES = 256 * 1024 * 1024;
 
 /**
  * Makes DATA_DIR where it is missing, once for everything that is written into it: the sandbox's files and

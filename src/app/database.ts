@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
-import {
-  API_LOCK_CHECK_MS,
-  LIST_DB_CONNECTIONS,
-  LIST_DEADLINE_MS,
-  LIST_STATEMENT_MS,
-  MAX_COMMITS_IN_FLIGHT,
-} from '../limits.ts';
+import { below, LIST_DB_CONNECTIONS, LIST_STATEMENT_MS, MAX_COMMITS_IN_FLIGHT, QUERY_DEADLINE_MS } from '../limits.ts';
 import { startBreaker } from '../postgres/breaker.ts';
 import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
@@ -17,6 +11,14 @@ import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import { checkPort } from './port.ts';
 import { asDatabaseError, asStartError, StartError } from './start-error.ts';
+
+/** Longest wait for a list of orders, a connection's included. Below QUERY_DEADLINE_MS. */
+const LIST_DEADLINE_MS = 2_000;
+/** Interval at which an API process without Redis checks that it is the only one. */
+const API_LOCK_CHECK_MS = 5_000;
+
+below({ LIST_STATEMENT_MS }, { LIST_DEADLINE_MS });
+below({ LIST_DEADLINE_MS }, { QUERY_DEADLINE_MS });
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 

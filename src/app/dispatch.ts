@@ -2,11 +2,12 @@ import { AdmissionControl } from '../dispatch/admission.ts';
 import { createCancelOrder } from '../dispatch/cancel-order.ts';
 import { createChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { CommitBacklog } from '../dispatch/commit-backlog.ts';
+import { RESOLVE_MS, RESOLVE_PAUSE_MS } from '../dispatch/commit-batch.ts';
 import { createDriverActions } from '../dispatch/driver-actions.ts';
 import { startDueOrders } from '../dispatch/due-orders.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGivenOrders } from '../dispatch/given-orders.ts';
-import { createGroupCommit } from '../dispatch/group-commit.ts';
+import { COMMIT_GATHER_MS, createGroupCommit, MAX_COMMIT_WAIT_MS, SLOW_COMMIT_MS } from '../dispatch/group-commit.ts';
 import { createIdleDrivers } from '../dispatch/idle-drivers.ts';
 import { createIdleRounds } from '../dispatch/idle-rounds.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
@@ -28,30 +29,23 @@ import { MODEL_TIMES, type RoadTimes } from '../dispatch/road-times.ts';
 import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
-import { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
-import { createWaitingRoom, type WaitingBounds } from '../dispatch/waiting-room.ts';
-import { createPositionWriter } from '../dispatch/write-behind.ts';
+import { MAX_UNKNOWN_OUTCOMES, UNKNOWN_OUTCOME_MS, UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import {
-  ADMISSION_SLICE_MS,
-  COMMIT_GATHER_MS,
-  DEDUP_KEPT_MS,
-  MAX_COMMIT_BATCH,
-  MAX_COMMIT_WAIT_MS,
-  MAX_COMMITS_IN_FLIGHT,
+  createWaitingRoom,
   MAX_LATER_ORDERS,
   MAX_LATER_ORDERS_PER_RETAILER,
-  MAX_UNKNOWN_OUTCOMES,
-  MAX_WAITING_ORDERS,
   MAX_WAITING_ORDERS_PER_RETAILER,
-  RESOLVE_MS,
-  RESOLVE_PAUSE_MS,
-  SLOW_COMMIT_MS,
-  UNKNOWN_OUTCOME_MS,
-} from '../limits.ts';
+  type WaitingBounds,
+} from '../dispatch/waiting-room.ts';
+import { createPositionWriter } from '../dispatch/write-behind.ts';
+import { DEDUP_KEPT_MS, MAX_COMMIT_BATCH, MAX_COMMITS_IN_FLIGHT, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { JobPace } from '../queues/job-pace.ts';
 import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
+
+/** Time per event-loop turn for starting queued orders; about 40 orders. */
+const ADMISSION_SLICE_MS = 5;
 
 export type DispatchParts = Pick<
   ServiceParts,

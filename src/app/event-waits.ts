@@ -1,7 +1,9 @@
 import { listenForNotices } from '../bus/notices.ts';
 import { EventWaits } from '../http/event-waits.ts';
-import { EVENT_REREAD_MS } from '../limits.ts';
 import type { ServiceParts } from './parts.ts';
+
+/** Interval at which a process with such readers looks for events whose notice was lost. */
+const EVENT_REREAD_MS = 5_000;
 
 /**
  * Opens the waits for events of this process. The writer's notices wake them, its own too. A look at the last

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { StoredPhoto } from '../driver-app/action-routes.ts';
-import { LOSS_REPORT_MS, PHOTO_BUCKET_DEADLINE_MS, PHOTO_BUCKET_SILENCE_MS } from '../limits.ts';
+import { below, LOSS_REPORT_MS, QUERY_DEADLINE_MS, REQUEST_DEADLINE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { type EncodedPhoto, KeptPhotos } from '../vendors/kept-photos.ts';
@@ -14,6 +14,19 @@ import {
 } from '../vendors/photo-storage.ts';
 import { createPhotoProcessor, type PhotoProcessor } from '../vendors/photos.ts';
 import type { Closers } from './closers.ts';
+
+/** Longest silence of the photo bucket. A photo takes 0.1 to 1 s. */
+const PHOTO_BUCKET_SILENCE_MS = 3_000;
+/**
+ * Longest time to store or read a photo in the bucket. Above PHOTO_BUCKET_SILENCE_MS times
+ * PHOTO_BUCKET_ATTEMPTS; with the statement that follows and a usual decoding below REQUEST_DEADLINE_MS.
+ */
+const PHOTO_BUCKET_DEADLINE_MS = 7_000;
+
+below(
+  { 'PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS': PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS },
+  { REQUEST_DEADLINE_MS },
+);
 
 export type Photos = {
   /**

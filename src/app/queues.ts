@@ -1,13 +1,7 @@
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import type { Config } from '../config.ts';
-import {
-  LOSS_REPORT_MS,
-  QUEUE_DB_CONNECTIONS,
-  QUEUE_QUERY_MS,
-  REDIS_LOADING_RETRY_MS,
-  REDIS_SILENCE_MS,
-} from '../limits.ts';
+import { below, LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobPace } from '../queues/job-pace.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../queues/queues.ts';
@@ -21,6 +15,17 @@ import type { Database } from './database.ts';
 import { refuseWrongRedis } from './redis-check.ts';
 import { redisCode, redisRemedy } from './remedies.ts';
 import { vendorRates } from './vendors.ts';
+
+/** Silence after which a connection to Redis is opened anew. Above the 10 s for which BullMQ blocks. */
+const REDIS_SILENCE_MS = 12_000;
+/** Longest pause before a Redis that loads its data is asked again. Its own estimate can be 10 s and more. */
+const REDIS_LOADING_RETRY_MS = 500;
+/** Longest query of BullMQ on Postgres; then its connection is closed. A cut network would keep it. */
+const QUEUE_QUERY_MS = 30_000;
+/** Time for which BullMQ has Redis block while a worker waits for jobs. */
+const BULLMQ_BLOCK_MS = 10_000;
+
+below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });
 
 /**
  * Opens a connection to Redis that reconnects without end; calls on it need deadlines of their own. A

@@ -1,8 +1,10 @@
 import { Redis } from 'ioredis';
-import { REDIS_CHECK_MS } from '../limits.ts';
 import { withTimeout } from '../with-timeout.ts';
 import { redisCode, redisRemedy } from './remedies.ts';
 import { StartError } from './start-error.ts';
+
+/** Longest wait for Redis at a start, which goes on without it. */
+const REDIS_CHECK_MS = 4_000;
 
 /** Asks Redis once what it does where its memory is full: `maxmemory-policy`. Fails with the first error. */
 export async function readMemoryPolicy(url: string): Promise<string | undefined> {

@@ -1,5 +1,17 @@
-import type { Config } from '../config.ts';
-import { SIGNAL_ECHO_MS, STOP_DEADLINE_MS } from '../limits.ts';
+import { type Config, DEFAULT_STOP_NOTICE_SECONDS } from '../config.ts';
+import { below } from '../limits.ts';
+
+/** Longest stop from then on; then the process ends. */
+export const STOP_DEADLINE_MS = 7_500;
+/** Time within which a second SIGINT is the same one: behind npm a terminal's Ctrl-C arrives twice. */
+export const SIGNAL_ECHO_MS = 2_000;
+/** Time after which Docker kills a container that was told to stop. */
+const DOCKER_STOP_MS = 10_000;
+
+below(
+  { 'STOP_DEADLINE_MS after DEFAULT_STOP_NOTICE_SECONDS': STOP_DEADLINE_MS + DEFAULT_STOP_NOTICE_SECONDS * 1_000 },
+  { DOCKER_STOP_MS },
+);
 
 export type Stop = {
   /** Sets what a signal closes; closes it at once if a signal has arrived before. */

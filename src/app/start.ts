@@ -2,14 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { OrderEvents } from '../dispatch/order-events.ts';
 import { createPaymentWait } from '../dispatch/payment-wait.ts';
-import {
-  CLOSE_DEADLINE_MS,
-  DRAIN_MS,
-  MAX_FAILED_LINES,
-  MAX_PAYMENT_WAITERS,
-  MAX_SANDBOX_FAILED_LINES,
-  PAYMENT_WAIT_MISSES,
-} from '../limits.ts';
+import { below, MAX_REQUESTS_IN_FLIGHT } from '../limits.ts';
 import { createDatabaseClock } from '../postgres/clock.ts';
 import { JobPace } from '../queues/job-pace.ts';
 import { removeServiceFile, writeServiceFile } from '../sandbox/service-file.ts';
@@ -19,7 +12,7 @@ import { createRequestLog, type NoteRequest } from '../transport/request-log.ts'
 import { createServer, type HttpServer } from '../transport/server.ts';
 import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
-import { Closers } from './closers.ts';
+import { CLOSE_DEADLINE_MS, Closers } from './closers.ts';
 import { makeDataDir } from './data-dir.ts';
 import { holdApiLock, openDatabase } from './database.ts';
 import { openMetrics } from './metrics.ts';
@@ -31,6 +24,20 @@ import { asStartError } from './start-error.ts';
 import { tellOfEvents, withStripe } from './stripe.ts';
 import { checkTls } from './tls.ts';
 import { startWorkers } from './worker.ts';
+
+/** Most failed requests a second that get a line each, about 200 bytes; the others are counted in one. */
+const MAX_FAILED_LINES = 500;
+/** Most of them in the sandbox, whose terminal a person reads. Below MAX_FAILED_LINES. */
+const MAX_SANDBOX_FAILED_LINES = 10;
+/** Most replies that wait for a charge; one more says `processing` at once. Below MAX_REQUESTS_IN_FLIGHT. */
+const MAX_PAYMENT_WAITERS = 2_000;
+/** Waits in a row without a result after which replies stop waiting, until one probe has a result. */
+const PAYMENT_WAIT_MISSES = 5;
+/** Longest wait of a stop for requests in flight. With CLOSE_DEADLINE_MS below STOP_DEADLINE_MS. */
+const DRAIN_MS = 3_500;
+
+below({ MAX_SANDBOX_FAILED_LINES }, { MAX_FAILED_LINES });
+below({ MAX_PAYMENT_WAITERS }, { MAX_REQUESTS_IN_FLIGHT });
 
 export type Service = {
   /** Its URL on this machine; null for a worker that does not listen. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { createStripeCallbacks } from '../dispatch/stripe-callbacks.ts';
 import { stripeWebhookRoute } from '../http/routes/stripe-webhook.ts';
-import { MAX_CALLBACKS_AT_WORK, STRIPE_LOOK_UP_TIMEOUT_MS } from '../limits.ts';
+import { below, REQUEST_DEADLINE_MS } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import { type StripeStandIn, startStripeStandIn } from '../sandbox/stripe-stand-in.ts';
 import { openStore } from '../store/store.ts';
@@ -11,6 +11,13 @@ import type { Route } from '../transport/route.ts';
 import type { Closers } from './closers.ts';
 import type { ServiceParts } from './parts.ts';
 import { watchCallbacks } from './vendor-watch.ts';
+
+/** Callbacks that one process works at; others wait for their turn. Most of the time they wait for Stripe. */
+const MAX_CALLBACKS_AT_WORK = 16;
+/** Longest look-up at Stripe for a callback. Two are below REQUEST_DEADLINE_MS. */
+const STRIPE_LOOK_UP_TIMEOUT_MS = 5_000;
+
+below({ '2 × STRIPE_LOOK_UP_TIMEOUT_MS': 2 * STRIPE_LOOK_UP_TIMEOUT_MS }, { REQUEST_DEADLINE_MS });
 
 /**
  * Adds Stripe's stand-in to a sandbox that works at charges and has no Stripe. The secret that signs its

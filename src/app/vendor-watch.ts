@@ -1,8 +1,11 @@
-import { LOSS_REPORT_MS, VENDOR_NOTE_MS } from '../limits.ts';
+import { LOSS_REPORT_MS } from '../limits.ts';
 import type { Vendor } from '../store/refused-credentials.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, type Logger } from '../telemetry.ts';
 import type { Metrics } from './metrics.ts';
+
+/** Time after which a process notes again whether a vendor takes the credentials, as others note it, too. */
+export const VENDOR_NOTE_MS = 60_000;
 
 /** The settings that an operator corrects where a vendor refuses the credentials. */
 export const CREDENTIALS: Readonly<Record<Vendor, string>> = {

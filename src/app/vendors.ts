@@ -1,12 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { STRIPE_TIMEOUT_MS, TWILIO_TIMEOUT_MS } from '../limits.ts';
+import { STRIPE_TIMEOUT_MS } from '../limits.ts';
 import { startTwilioStandIn } from '../sandbox/twilio-stand-in.ts';
 import type { RequestHead } from '../transport/route.ts';
 import type { Charger } from '../vendors/charger.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
 import type { Closers } from './closers.ts';
+
+/** Longest call to Twilio. A message is accepted in well under a second. */
+const TWILIO_TIMEOUT_MS = 10_000;
 
 export type Vendors = { readonly stripe: Charger; readonly texts: TextSender };
 

@@ -1,18 +1,12 @@
 import { listenForNotices } from '../bus/notices.ts';
-import { createChargeJob } from '../jobs/charge.ts';
-import { createLocateJob } from '../jobs/locate.ts';
+import { CHARGE_CONCURRENCY, createChargeJob } from '../jobs/charge.ts';
+import { createLocateJob, LOCATE_CONCURRENCY, LOCATE_TIMEOUT_MS } from '../jobs/locate.ts';
 import { createRefundJob } from '../jobs/refund.ts';
 import { createSmsJob } from '../jobs/sms.ts';
 import { createTextJob } from '../jobs/text.ts';
+import { SMS_CONCURRENCY } from '../jobs/texting.ts';
 import { createWebhookJob } from '../jobs/webhook.ts';
-import {
-  CHARGE_CONCURRENCY,
-  LOCATE_CONCURRENCY,
-  LOCATE_TIMEOUT_MS,
-  MAX_JOB_STATEMENTS,
-  SMS_CONCURRENCY,
-  WEBHOOK_CONCURRENCY,
-} from '../limits.ts';
+import { MAX_JOB_STATEMENTS, WEBHOOK_CONCURRENCY } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import { startEventWriter } from '../queues/event-writer.ts';
 import { createJobLossCheck } from '../queues/job-loss.ts';

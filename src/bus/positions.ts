@@ -1,8 +1,14 @@
 import type { Redis } from 'ioredis';
 import { isPoint } from '../geo/point.ts';
-import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS, SUBSCRIBE_WAIT_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
+
+/** Interval at which positions go to the other API processes. A driver at 50 km/h moves 3 m meanwhile. */
+export const POSITION_BROADCAST_MS = 200;
+/** Longest wait of a start for Redis before it goes on without. */
+const SUBSCRIBE_WAIT_MS = 2_000;
+/** Most positions in one message between processes. */
+export const MAX_POSITION_OUTBOX = 5_000;
 
 export type SharedPosition = {
   readonly driverId: string;

@@ -1,10 +1,12 @@
 import type { Config } from '../config.ts';
 import { newId } from '../domain/ids.ts';
-import { DB_CONNECTIONS_CLI } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
 import { readLiveService } from '../sandbox/service-file.ts';
 import { openStore, type Store } from '../store/store.ts';
 import type { Output } from './output.ts';
+
+/** Connections of one command. */
+const DB_CONNECTIONS_CLI = 1;
 
 /** What a command works with. */
 export type Context = {

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/driver.ts';
+import { DEFAULT_VEHICLE, MAX_DRIVER_CAPACITY, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import type { TierId } from '../domain/tier.ts';
-import { MAX_DRIVER_CAPACITY } from '../limits.ts';
 import type { Context } from './context.ts';
 import { BadField, type ImportForm, type ImportLine, line, readCsvFile } from './csv-file.ts';
 import { importLines } from './import-report.ts';

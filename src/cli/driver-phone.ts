@@ -1,9 +1,18 @@
 import type { Command } from 'commander';
 import { hashSecret, newSecret } from '../domain/ids.ts';
-import { SIGN_IN_LINK_SECONDS, TRACKER_DISTANCE_METERS, TRACKER_INTERVAL_SECONDS } from '../limits.ts';
+import { below, POSITION_FRESH_MS } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
 import { type Output, Worded } from './output.ts';
 import { type Act, known, requireId } from './parts.ts';
+
+/** Interval in seconds at which a tracking app is told to report. Two are below POSITION_FRESH_MS. */
+export const TRACKER_INTERVAL_SECONDS = 20;
+/** Meters after which it is told to report sooner: a car makes them in about 4 s. */
+const TRACKER_DISTANCE_METERS = 50;
+/** Time for which a sign-in link holds: a text is read, or a code is scanned, within it. */
+export const SIGN_IN_LINK_SECONDS = 15 * 60;
+
+below({ '2 × TRACKER_INTERVAL_SECONDS in ms': 2 * TRACKER_INTERVAL_SECONDS * 1_000 }, { POSITION_FRESH_MS });
 
 const NO_DRIVER = 'active driver';
 type Printed = { readonly json?: boolean };

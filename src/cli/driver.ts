@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/driver.ts';
+import { DEFAULT_VEHICLE, MAX_DRIVER_CAPACITY, VEHICLES, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
-import { MAX_DRIVER_CAPACITY, MAX_DUTY_MS } from '../limits.ts';
+import { MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { CommandError } from './context.ts';
 import { addDriverCorrection } from './corrections.ts';

@@ -1,7 +1,10 @@
 import { PLAUSIBLE_EMAIL } from '../domain/text.ts';
 import { isPoint, type Point } from '../geo/point.ts';
-import { MAX_EMAIL_LENGTH, MAX_STORE_EXTERNAL_ID_LENGTH } from '../limits.ts';
+import { MAX_EMAIL_LENGTH } from '../limits.ts';
 import { BadField, type ImportForm, type ImportLine, line, readCsvFile } from './csv-file.ts';
+
+/** Longest number that a chain gives a store, in characters. */
+const MAX_STORE_EXTERNAL_ID_LENGTH = 100;
 
 /** A store of an import file, its values checked. */
 export type ImportedStore = {

@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
-import { MAX_KEY_OVERLAP_SECONDS, MAX_OVERLAPPING_KEYS } from '../limits.ts';
+import { MAX_OVERLAPPING_KEYS } from '../limits.ts';
 import type { NewKey } from '../store/retailers.ts';
 import { CommandError, type Context } from './context.ts';
 import { type Act, type Confirmed, confirm, known, requireId, withYes } from './parts.ts';
+
+/** Longest time for which a rotated key goes on, in seconds: a release of the store's own software. */
+const MAX_KEY_OVERLAP_SECONDS = 7 * 86_400;
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 

@@ -1,11 +1,18 @@
 import type { Command } from 'commander';
 import { isId } from '../domain/ids.ts';
 import { isCalendarTime } from '../http/input.ts';
-import { LIST_LIMIT, MAX_LIST_LIMIT, MAX_NAMED } from '../limits.ts';
+import { atMost, MAX_NAMED } from '../limits.ts';
 import type { ListSearch, Page, PageRequest, Place } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
 import { integer, text, zonedTime } from './parts.ts';
 import { withWatch } from './watch.ts';
+
+/** Rows on a page of a list command by default. */
+export const LIST_LIMIT = 200;
+/** Most rows on a page of a list command. At least LIST_LIMIT. */
+export const MAX_LIST_LIMIT = 1_000;
+
+atMost({ LIST_LIMIT }, { MAX_LIST_LIMIT });
 
 /** The options of a list, as they were typed. */
 export type ListOptions = {

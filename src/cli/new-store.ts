@@ -4,7 +4,7 @@ import { findAddress } from '../dispatch/find-address.ts';
 import { findZip } from '../domain/address.ts';
 import { newId } from '../domain/ids.ts';
 import { isPoint, type Point } from '../geo/point.ts';
-import { LOCATE_TIMEOUT_MS } from '../limits.ts';
+import { LOCATE_TIMEOUT_MS } from '../jobs/locate.ts';
 import { TEST_CARDS } from '../sandbox/test-cards.ts';
 import type { NewRetailer } from '../store/retailers.ts';
 import { CommandError, type Context } from './context.ts';

@@ -1,18 +1,16 @@
 import type { Command } from 'commander';
 import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES } from '../domain/order.ts';
 import { DISPATCH_MODES, type DispatchMode } from '../domain/plan.ts';
-import {
-  MAX_PAYMENT_ATTEMPTS,
-  MAX_PAYMENT_ATTEMPTS_EVER,
-  MAX_PROMISE_MINUTES,
-  MIN_PROMISE_MINUTES,
-} from '../limits.ts';
+import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, MIN_PROMISE_MINUTES } from '../limits.ts';
 import { CommandError } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { leaveJobs } from './owed-jobs.ts';
 import { type Act, type Confirmed, confirm, integer, known, requireId, withYes } from './parts.ts';
 import { tellDriver } from './pushes.ts';
 import { withWatch } from './watch.ts';
+
+/** Longest promise of a tier in minutes: a week. Above DEFAULT_PROMISE_MINUTES. */
+const MAX_PROMISE_MINUTES = 7 * 24 * 60;
 
 /** `order list|show|redispatch|cancel|return|charge` */
 export function addOrderCommands(program: Command, act: Act): void {

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { isId } from '../domain/ids.ts';
-import { MIN_SHORT_ID_LENGTH } from '../limits.ts';
 import type { IdTable } from '../store/short-ids.ts';
 import { CommandError, type Context } from './context.ts';
+
+/** Fewest characters of a short id: with fewer a word of hexadecimal letters would be one. */
+const MIN_SHORT_ID_LENGTH = 4;
 
 /** The tables of what a command calls so. */
 const TABLES: Readonly<Record<string, readonly IdTable[]>> = {

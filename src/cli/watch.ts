@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
-import { DEFAULT_WATCH_SECONDS, MAX_WATCH_SECONDS } from '../limits.ts';
+import { atMost } from '../limits.ts';
 import { integer } from './parts.ts';
+
+/** Seconds between two looks of a command that watches, unless it says otherwise. At most MAX_WATCH_SECONDS. */
+const DEFAULT_WATCH_SECONDS = 2;
+/** Most seconds between two looks of a command that watches: an hour. */
+const MAX_WATCH_SECONDS = 3_600;
+
+atMost({ DEFAULT_WATCH_SECONDS }, { MAX_WATCH_SECONDS });
 
 /** For a command that only shows something. */
 export const withWatch = (command: Command): Command =>

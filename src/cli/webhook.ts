@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
 import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
-import { RECEIVERS_LISTED } from '../limits.ts';
 import { readWebhookUrl } from '../vendors/webhook-client.ts';
 import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { CommandError, type Context } from './context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from './list.ts';
 import { type Act, known, requireId } from './parts.ts';
 import { withWatch } from './watch.ts';
+
+/** Receivers behind which deliveries wait that a command lists. */
+const RECEIVERS_LISTED = 50;
 
 type SetOptions = { url?: string; on?: boolean; off?: boolean; events?: string };
 

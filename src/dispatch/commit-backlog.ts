@@ -1,4 +1,19 @@
-import { ASSUMED_ORDER_RATE, MAX_ORDER_WAIT_MS, MIN_UNSTORED_ORDERS, ORDER_RATE_WINDOW_MS } from '../limits.ts';
+import { atMost, MAX_COMMIT_BATCH } from '../limits.ts';
+
+/**
+ * Longest expected wait of an order for its commit; one that would wait longer is refused with 503 at once.
+ * Below MAX_COMMIT_WAIT_MS, after which it would be dropped. A thousand callers at once get their 201 from a
+ * machine that stores 500 orders a second.
+ */
+export const MAX_ORDER_WAIT_MS = 2_000;
+/** Orders that may wait on the slowest machine. At most MAX_COMMIT_BATCH, since they are one commit. */
+export const MIN_UNSTORED_ORDERS = 128;
+/** Orders a second that a process is assumed to store until it has measured its own rate. */
+export const ASSUMED_ORDER_RATE = 1_000;
+/** Time over which the rate is measured, so that a stall of a second, as of a disk, does not look like it. */
+export const ORDER_RATE_WINDOW_MS = 5_000;
+
+atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
 
 /** Orders below which the rate is not measured: the callers set it, not the machine. */
 const IN_LINE = MIN_UNSTORED_ORDERS / 2;

@@ -1,9 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MAX_COMMIT_RETRIES } from '../limits.ts';
+import { below, MAX_COMMIT_RETRIES } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 import type { CommittedOrder, NewOrder, OrderJobs } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+
+/** Time spent resolving an unknown outcome before the caller gets 504. */
+export const RESOLVE_MS = 6_000;
+/** Pause between two attempts to resolve an unknown outcome. */
+export const RESOLVE_PAUSE_MS = 250;
+
+below({ RESOLVE_PAUSE_MS }, { RESOLVE_MS });
 
 /**
  * The outcome of an order's commit. Of all but `created` and `unknown` nothing was written, and nothing will

@@ -1,6 +1,5 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
 import { type HandoverPhoto, type JudgedStep, type Receipt, withPhoto } from '../domain/payout.ts';
-import { MAX_ACTION_TRIES } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
@@ -11,6 +10,9 @@ import type { OrderEvents } from './order-events.ts';
 import type { Receipts } from './receipts.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
+
+/** Most attempts of an action while the step before it is being written. An order has three steps. */
+const MAX_ACTION_TRIES = 3;
 
 /** The result of a driver's action. Only `done` changed the order, now or when the action was first sent. */
 export type ActionOutcome =

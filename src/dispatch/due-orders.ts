@@ -1,10 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DUE_SLICE, DUE_TIMER_MS, FEED_RETRY_MS, MAX_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
+import { FEED_RETRY_MS, MAX_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createBatches } from './batches.ts';
 import type { Redispatch } from './redispatch.ts';
+
+/** Longest time for which a timer for the next due order is set; the measured clock may change meanwhile. */
+const DUE_TIMER_MS = 30_000;
+/** Orders for later that one turn of the event loop wakes; about 10 ms. */
+export const DUE_SLICE = 1_000;
 
 /**
  * Sends orders out in time: a timer for the one that is due next. Each API process wakes all of them, and the

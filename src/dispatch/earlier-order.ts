@@ -1,8 +1,14 @@
 import type { EarlierOrder } from '../domain/order.ts';
-import { MAX_LOST_REPLIES_PER_STATEMENT, MAX_LOST_REPLY_RESOLVES } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Store } from '../store/store.ts';
 import type { Client, RequestDedup } from './request-dedup.ts';
+import { MAX_LOST_REPLIES_PER_STATEMENT } from './request-dedup.ts';
+
+/**
+ * Statements in flight that resolve orders of lost replies. The second goes beside one that waits for a
+ * commit.
+ */
+const MAX_LOST_REPLY_RESOLVES = 2;
 
 export type EarlierOrderStore = Pick<Store, 'findLostReplies' | 'findPlacedByIds' | 'resolveUnknown'>;
 

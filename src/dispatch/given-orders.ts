@@ -1,10 +1,20 @@
 import type { GivenOrder } from '../bus/notices.ts';
-import { GIVEN_FRESH_MS, HEARD_ORDERS_MS } from '../limits.ts';
+import { below, CLOCK_ROUND_TRIP_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { Redispatch } from './redispatch.ts';
+
+/**
+ * Age of a new order's commit from which on its notice is not believed but read, since the order may have ended
+ * meanwhile. A notice comes within milliseconds.
+ */
+export const GIVEN_FRESH_MS = 5_000;
+/** Time for which a process remembers at least which orders it has heard of. */
+const HEARD_ORDERS_MS = 10_000;
+
+below({ 'GIVEN_FRESH_MS + CLOCK_ROUND_TRIP_MS': GIVEN_FRESH_MS + CLOCK_ROUND_TRIP_MS }, { HEARD_ORDERS_MS });
 
 export type GivenOrders = {
   /** Takes an order that another process created with a driver. False, without effect, where it must be read. */

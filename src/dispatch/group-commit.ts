@@ -1,9 +1,27 @@
+import { below, QUERY_DEADLINE_MS, REQUEST_DEADLINE_MS } from '../limits.ts';
 import type { JobPace } from '../queues/job-pace.ts';
 import type { NewOrder, OrderJobs } from '../store/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { CommitBacklog } from './commit-backlog.ts';
 import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
+
+/** Time after which a commit counts as slow. Below MAX_COMMIT_WAIT_MS, so that no waiting order fails. */
+export const SLOW_COMMIT_MS = 100;
+/** Longest wait of a commit for the orders of a full batch that have arrived and not started. */
+export const COMMIT_GATHER_MS = 100;
+/**
+ * Longest wait for a commit to start; then the order is dropped with 503 and nothing is stored for a caller
+ * that gave up. With what mostly follows, two statements or one and RESOLVE_MS, it stays below
+ * REQUEST_DEADLINE_MS.
+ */
+export const MAX_COMMIT_WAIT_MS = 3_000;
+
+below({ SLOW_COMMIT_MS }, { MAX_COMMIT_WAIT_MS });
+below(
+  { 'MAX_COMMIT_WAIT_MS + 2 × QUERY_DEADLINE_MS': MAX_COMMIT_WAIT_MS + 2 * QUERY_DEADLINE_MS },
+  { REQUEST_DEADLINE_MS },
+);
 
 /** The caller of an order: since when it waits, by `performance.now`, and whether it has disconnected. */
 export type Caller = {

@@ -1,7 +1,7 @@
 import { type ExpectedOrders, type IdleWait, isThere, type WaitPlace } from '../domain/idle-wait.ts';
 import type { Lease } from '../domain/plan.ts';
 import type { Point } from '../geo/point.ts';
-import { DEMAND_REFRESH_MS, IDLE_WAIT_MS, IDLE_WAIT_PAUSE_MS, MAX_WAITS_PER_LOOK } from '../limits.ts';
+import { below, IDLE_WAIT_MS, IDLE_WAIT_PAUSE_MS, MAX_WAITS_PER_LOOK, PLANNER_DEMAND_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Wait } from '../planner/types.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -9,6 +9,11 @@ import type { AskedWait } from '../store/driver-waits.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { OrderEvents } from './order-events.ts';
+
+/** Interval at which orders are counted anew, by which more are expected. Below PLANNER_DEMAND_MS. */
+export const DEMAND_REFRESH_MS = 5 * 60_000;
+
+below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
 
 export type IdleDrivers = {
   /**

@@ -1,9 +1,11 @@
 import type { Lease } from '../domain/plan.ts';
-import { IDLE_ROUND_MS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { IdleDrivers } from './idle-drivers.ts';
 import type { PlannerView } from './planner-view.ts';
+
+/** Time between two rounds of asking idle drivers where to wait. */
+const IDLE_ROUND_MS = 30_000;
 
 /**
  * Has idle drivers asked where to wait, each IDLE_ROUND_MS. A round that fails is made up for by the next.

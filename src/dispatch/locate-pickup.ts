@@ -1,11 +1,19 @@
 import { findZip, foldAddress } from '../domain/address.ts';
 import type { PickupPointSource } from '../domain/order.ts';
 import type { Point } from '../geo/point.ts';
-import { FALLBACK_ACCURACY_METERS, GEOCODER_ACCURACY_METERS } from '../limits.ts';
+import { below, GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../limits.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { ZipArea } from '../vendors/zips.ts';
 import { findAddress } from './find-address.ts';
 import type { Places } from './places.ts';
+
+/**
+ * Error assumed of a pickup that only the store's own point stands for: another place in its town. Above
+ * ZIP_ACCURACY_METERS.
+ */
+export const FALLBACK_ACCURACY_METERS = 50_000;
+
+below({ ZIP_ACCURACY_METERS }, { FALLBACK_ACCURACY_METERS });
 
 /** A pickup as a point. Its door is within `accuracyMeters` of it, as far as one can tell. */
 export type LocatedPickup = {

@@ -8,7 +8,6 @@ import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { NO_DRIVERS_LAND } from '../domain/scenario.ts';
 import { dispatchFrom, leavesLater, NO_TIMES, promiseOf, timeErrors } from '../domain/schedule.ts';
 import type { Tier } from '../domain/tier.ts';
-import { MAX_CLAIM_ATTEMPTS } from '../limits.ts';
 import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -27,6 +26,9 @@ import type { Redispatch } from './redispatch.ts';
 import { addressErrors, distanceErrors } from './serviceable.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 import type { WaitingRoom } from './waiting-room.ts';
+
+/** Most attempts to claim another driver after one was lost to another process; then the order waits. */
+const MAX_CLAIM_ATTEMPTS = 5;
 
 /** The result of placing an order. All but `created` and `outcome_unknown` wrote nothing. */
 export type PlaceOrderOutcome =

@@ -1,9 +1,15 @@
 import type { Lease, PlannedOrder } from '../domain/plan.ts';
-import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PLANS_REWRITTEN_MS } from '../limits.ts';
 import type { Planner } from '../planner/planner.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+
+/** Change of a planned arrival below which readers are not told of it. Below ESTIMATE_MOVED_MS. */
+export const PLAN_TOLD_MS = 30_000;
+/** Time after which plans are written without a change, so that late news of them is told. */
+const PLANS_REWRITTEN_MS = 30_000;
+/** Most orders whose plans are looked at for readers in one look. */
+export const MAX_PLANS_PER_LOOK = 300;
 
 /** The orders whose plans are noted down. */
 type Orders = { orderIds(): Iterable<string>; has(orderId: string): boolean; readonly planner: Planner };

@@ -1,19 +1,20 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import type { Point } from '../geo/point.ts';
-import {
-  MAX_FORGOTTEN_LOOKS,
-  MAX_PLANNED_DRIVERS,
-  MAX_SOUGHT_PER_LOOK,
-  PLANNER_LOOK_MS,
-  PLANNER_PASS_MS,
-  POSITION_FRESH_MS,
-} from '../limits.ts';
+import { PLANNER_LOOK_MS, POSITION_FRESH_MS } from '../limits.ts';
 import type { DriverVersion } from '../matcher/drivers.ts';
 import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
 import type { Planner } from '../planner/planner.ts';
 import type { PlannedDriver } from '../planner/types.ts';
 import { OverdueStops } from './overdue-stops.ts';
 import { plannedDriver, type SlipOf } from './planned-driver.ts';
+import { PLANNER_PASS_MS } from './planner-passes.ts';
+
+/** Most drivers for whom is planned. Of more, those who become free or are near an order go before idle ones. */
+export const MAX_PLANNED_DRIVERS = 20_000;
+/** Most drivers whose place is compared with the planned orders in one look, of all there are: about 3 ms. */
+const MAX_SOUGHT_PER_LOOK = 100_000;
+/** Most drivers who are looked at to find one who can be forgotten. */
+const MAX_FORGOTTEN_LOOKS = 32;
 
 /** What was read when a driver was brought over. */
 type KnownDriver = DriverVersion & {

@@ -1,7 +1,20 @@
 import { type Lease, REGION } from '../domain/plan.ts';
-import { LOSS_REPORT_MS, PLANNER_LEASE_MARGIN_MS, PLANNER_LEASE_MS, PLANNER_LEASE_RENEW_MS } from '../limits.ts';
+import { below, LOSS_REPORT_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+
+/** How long a process may plan without renewing its right to. */
+export const PLANNER_LEASE_MS = 3_000;
+/**
+ * Time between two renewals, or attempts to get the right: one that is given back has its next holder within a
+ * second. Below PLANNER_LEASE_MS.
+ */
+export const PLANNER_LEASE_RENEW_MS = 500;
+/** By how much earlier than the database a process counts its right as over. Below PLANNER_LEASE_MS. */
+export const PLANNER_LEASE_MARGIN_MS = 500;
+
+below({ PLANNER_LEASE_RENEW_MS }, { PLANNER_LEASE_MS });
+below({ PLANNER_LEASE_MARGIN_MS }, { PLANNER_LEASE_MS });
 
 export type PlannerLease = {
   /** The right to plan; null while another process has it, or while nobody knows. */

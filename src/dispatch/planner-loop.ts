@@ -1,6 +1,6 @@
 import type { Lease } from '../domain/plan.ts';
 import { distanceMeters } from '../geo/point.ts';
-import { PLANNER_LOOK_MS, PLANNER_LOOK_SOON_MS, PLANNER_TURN_MS } from '../limits.ts';
+import { below, PLANNER_LOOK_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Tell } from '../planner/types.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -8,10 +8,16 @@ import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { PlanNotes } from './plan-notes.ts';
 import { keepPlannerLease } from './planner-lease.ts';
-import { PlannerPasses } from './planner-passes.ts';
+import { PLANNER_TURN_MS, PlannerPasses } from './planner-passes.ts';
 import { PlannerView } from './planner-view.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { RoadTimes } from './road-times.ts';
+
+/** Shortest time between two looks, where something changed. Below PLANNER_LOOK_MS. */
+const PLANNER_LOOK_SOON_MS = 20;
+
+below({ PLANNER_LOOK_SOON_MS }, { PLANNER_LOOK_MS });
+below({ PLANNER_TURN_MS }, { PLANNER_LOOK_SOON_MS });
 
 export type PlannerLoop = {
   /** Resolves after the next look, which is soon and sees this driver anew; null where nothing is planned for them. */

@@ -1,15 +1,21 @@
-import {
-  MAX_NOTED_ORDERS,
-  PLANNER_LOOK_MS,
-  PLANNER_PASS_MS,
-  PLANNER_PASS_REST,
-  PLANNER_REST_TURNS,
-  PLANNER_TURN_MS,
-} from '../limits.ts';
+import { below, PLANNER_LOOK_MS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { PlannerView } from './planner-view.ts';
 import type { RoadTimes } from './road-times.ts';
+
+/** Time between the beginnings of two passes. Above PLANNER_LOOK_MS. */
+export const PLANNER_PASS_MS = 10_000;
+/** A pass that comes early, for a driver who is free, waits for so many times what the last one took. */
+const PLANNER_PASS_REST = 25;
+/** Longest turn of the event loop that planning takes. Below PLANNER_LOOK_SOON_MS. */
+export const PLANNER_TURN_MS = 4;
+/** Time that planning leaves to everything else after a turn, in turns. */
+const PLANNER_REST_TURNS = 3;
+/** Most orders in a plan whose ways are all asked of the router; above, those of what is told. */
+const MAX_NOTED_ORDERS = 300;
+
+below({ PLANNER_LOOK_MS }, { PLANNER_PASS_MS });
 
 export type PassParts = {
   readonly view: PlannerView;

@@ -1,25 +1,35 @@
 import type { ExpectedOrders } from '../domain/idle-wait.ts';
-import {
-  DOOR_STOP_MS,
-  LEAST_PLANNED_ORDERS,
-  MAX_CAME_DRIVERS,
-  MAX_CAME_PER_LOOK,
-  MAX_PLANNED_ORDERS,
-  MAX_RETRIED_ORDERS,
-  PLANNED_AHEAD_MS,
-  PLANNED_ORDERS_PER_DRIVER,
-  PLANNER_DRIVER_COST,
-  PLANNER_HEAD_START_MS,
-  PLANNER_HURRY_MS,
-  PLANNER_LATE_COST,
-  PLANNER_LOOK_MS,
-  STORE_STOP_MS,
-} from '../limits.ts';
+import { below, DOOR_STOP_MS, PLANNER_LOOK_MS, STORE_STOP_MS } from '../limits.ts';
 import { countsFrom, type Matcher, type WaitingOrder } from '../matcher/matcher.ts';
 import { modelTravelMs } from '../planner/place.ts';
 import { Planner } from '../planner/planner.ts';
 import { ANYONE, type OpenOrder, type Reach, type Rules } from '../planner/types.ts';
 import { PlannedDrivers } from './planned-drivers.ts';
+
+/** Promise up to which a minute to the door counts whole; of a longer one it counts less in proportion. */
+const PLANNER_HURRY_MS = 120 * 60_000;
+/** What a minute beyond the promise costs beside a minute before it. */
+const PLANNER_LATE_COST = 40;
+/** What a driver's minute costs beside a customer's: of two drivers about as quick the one who drives less goes. */
+const PLANNER_DRIVER_COST = 0.1;
+/** A driver for whom only one order is planned is told so much sooner: ready times of stores are whole minutes. */
+export const PLANNER_HEAD_START_MS = 60_000;
+/** Most orders that are planned at once; others go to whoever is free, until there is room. */
+const MAX_PLANNED_ORDERS = 3_000;
+/** Most orders that are planned for each driver on duty, where those are more than LEAST_PLANNED_ORDERS. */
+const PLANNED_ORDERS_PER_DRIVER = 8;
+/** Orders that are planned however few the drivers are. Below MAX_PLANNED_ORDERS. */
+export const LEAST_PLANNED_ORDERS = 100;
+/** Most orders without a driver for whom one is looked for in one look. */
+const MAX_RETRIED_ORDERS = 16;
+/** Most drivers who came, moved or became free that are remembered until orders are tried for them. */
+const MAX_CAME_DRIVERS = 256;
+/** Most of them for whom orders are tried in one look. */
+const MAX_CAME_PER_LOOK = 2;
+/** How long before it is due an order is planned. */
+const PLANNED_AHEAD_MS = 2 * 3_600_000;
+
+below({ LEAST_PLANNED_ORDERS }, { MAX_PLANNED_ORDERS });
 
 type ViewedMatcher = Pick<
   Matcher,

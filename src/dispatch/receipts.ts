@@ -9,11 +9,14 @@ import {
   type StepReceived,
 } from '../domain/payout.ts';
 import { distanceMeters } from '../geo/point.ts';
-import { PROOF_DROPOFF_METERS, PROOF_POSITION_MS } from '../limits.ts';
+import { PROOF_DROPOFF_METERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { ActionStamp } from '../store/lifecycle.ts';
 import type { Store } from '../store/store.ts';
+
+/** Longest time between a position and the handover it proves. A car may be a kilometer away by then. */
+export const PROOF_POSITION_MS = 60_000;
 
 /** Finds out what is known of a driver's step at the moment of its receipt; null for an unknown order. */
 export type Receipts = (

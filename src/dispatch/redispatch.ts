@@ -1,6 +1,5 @@
 import type { Lease } from '../domain/plan.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import { MAX_FOLLOW_UPS } from '../limits.ts';
 import type { FoundDriver, Match, Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -12,6 +11,9 @@ import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
 import { costlierFirst, type PlannedChoice } from './planned-choice.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
+
+/** Most follow-ups of an assignment that the database refused. A race mostly ends after one. */
+const MAX_FOLLOW_UPS = 4;
 
 /**
  * Assigns waiting orders to drivers. A method that returns nothing starts work and logs its failure; the

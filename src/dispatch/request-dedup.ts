@@ -1,10 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LOSS_REPORT_MS, MAX_LOST_REPLIES_PER_STATEMENT, MAX_LOST_REPLY_WRITES } from '../limits.ts';
+import { LOSS_REPORT_MS } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 import type { LostReply } from '../store/request-dedup.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+
+/** Most lost replies that share one statement: a load test ends with hundreds at once. */
+export const MAX_LOST_REPLIES_PER_STATEMENT = 256;
+/**
+ * Statements in flight that write lost replies: one, because two that lock the same rows wait for each other.
+ */
+const MAX_LOST_REPLY_WRITES = 1;
 
 /** The connection that waits for a reply; `onAbort` tells once if it closed, or got another reply, before. */
 export type Client = { readonly aborted: boolean; onAbort(listener: () => void): void };

@@ -1,9 +1,17 @@
 import type { OrderStatus, PaymentStatus } from '../domain/order.ts';
-import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, MAX_STORE_CHARGE_RETRIES } from '../limits.ts';
+import { below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { Store } from '../store/store.ts';
 import type { OrderEvents } from './order-events.ts';
+
+/** Times that a store may have the charge of one order tried again; the operator may do so beyond that. */
+export const MAX_STORE_CHARGE_RETRIES = 5;
+
+below(
+  { 'attempts of MAX_STORE_CHARGE_RETRIES': (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS },
+  { MAX_PAYMENT_ATTEMPTS_EVER },
+);
 
 /**
  * The result of trying a charge again. `illegal`: the charge has not failed, the order owes nothing, or the

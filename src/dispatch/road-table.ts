@@ -1,6 +1,11 @@
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
-import { ROAD_CELL_METERS } from '../limits.ts';
 import type { Place } from '../planner/place.ts';
+
+/**
+ * Edge in meters of the cells by which roads are kept: narrower than the rivers and railways of which a cell
+ * would have both sides, and half a minute of a car.
+ */
+const ROAD_CELL_METERS = 200;
 
 /** Of a way of which nothing is known. */
 export const UNKNOWN = -(2 ** 31);

@@ -1,24 +1,42 @@
-import {
-  ARRIVAL_DETOUR,
-  BIKE_METERS_PER_MINUTE,
-  CAR_METERS_PER_MINUTE,
-  MAX_ROAD_TABLES,
-  MAX_ROADS,
-  MAX_ROUTER_PAUSE_MS,
-  NO_ROAD_MS,
-  ROAD_FASTEST_METERS_PER_MINUTE,
-  ROAD_KEPT_MS,
-  ROAD_ROUND_MS,
-  ROAD_TABLE_PLACES,
-  ROAD_TABLE_STEP,
-  ROUTER_PAUSE_MS,
-} from '../limits.ts';
+import { ARRIVAL_DETOUR, BIKE_METERS_PER_MINUTE, below, CAR_METERS_PER_MINUTE, ROAD_TABLE_PLACES } from '../limits.ts';
 import { modelTravelMs } from '../planner/place.ts';
 import type { Rules } from '../planner/types.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Router, RouterTable } from '../vendors/router.ts';
 import { RoadTable, UNKNOWN } from './road-table.ts';
 import { type PackedTable, packTable, WantedWays, type Way } from './wanted-ways.ts';
+
+/** Time within which the tables of one round are begun, as the planner's next look waits for them. */
+export const ROAD_ROUND_MS = 2_000;
+/** Pause after the first call that the router did not answer. Below MAX_ROUTER_PAUSE_MS. */
+export const ROUTER_PAUSE_MS = 5_000;
+/** Longest pause of a router that is away; each further failure doubles it up to this. */
+export const MAX_ROUTER_PAUSE_MS = 60_000;
+/** Places by which tables grow again after the router refused larger ones. */
+const ROAD_TABLE_STEP = 10;
+/** Most tables of one round, asked for one after another: 0.2 s of a router on the same machine. */
+export const MAX_ROAD_TABLES = 10;
+/**
+ * Most ways whose roads are kept, 20 bytes each; a power of two. A thousand drivers with 3,000 orders have
+ * some 10,000 legs, and a few alternatives to each.
+ */
+const MAX_ROADS = 2 ** 16;
+/** Time for which the road of a way is kept: servers that know the traffic change it within an hour. */
+export const ROAD_KEPT_MS = 60 * 60_000;
+/**
+ * Meters of straight line that a car makes in a minute at most: 108 km/h, a motorway without a bend. Above
+ * CAR_METERS_PER_MINUTE.
+ */
+export const ROAD_FASTEST_METERS_PER_MINUTE = 1_800;
+/**
+ * What a way without a road takes beyond the model's time. Whoever has a road goes first, and yet an order is
+ * brought where only the map lacks it.
+ */
+export const NO_ROAD_MS = 2 * 3_600_000;
+
+below({ ROUTER_PAUSE_MS }, { MAX_ROUTER_PAUSE_MS });
+below({ ROAD_TABLE_STEP }, { ROAD_TABLE_PLACES });
+below({ CAR_METERS_PER_MINUTE }, { ROAD_FASTEST_METERS_PER_MINUTE });
 
 const MINUTE_MS = 60_000;
 /** The least share of the model's time that a car can take. */

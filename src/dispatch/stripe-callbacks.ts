@@ -1,11 +1,22 @@
 import { isId } from '../domain/ids.ts';
-import { LATE_CHARGE_SECONDS } from '../limits.ts';
+import { below, JOB_ATTEMPTS, JOB_BACKOFF_MS } from '../limits.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { PaidOrder, StripeAccount } from '../vendors/stripe-account.ts';
 import type { StripeEvent, StripeNews, ToldRefund } from '../vendors/stripe-events.ts';
+
+/**
+ * Age of a charge in seconds from which a failure that Stripe tells of makes its job ask at once. A younger one
+ * is asked soon anyway. Below the time after which its JOB_ATTEMPTS are used up and it waits for its lease.
+ */
+const LATE_CHARGE_SECONDS = 60;
+
+below(
+  { LATE_CHARGE_SECONDS },
+  { 'pauses between JOB_ATTEMPTS in s': (JOB_BACKOFF_MS * (2 ** (JOB_ATTEMPTS - 1) - 1)) / 1_000 },
+);
 
 /**
  * What became of a callback. `unchanged`: it was known. `unknown`: of no order or store of ours. `ignored`: a

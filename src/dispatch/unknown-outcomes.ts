@@ -1,5 +1,18 @@
+import { below, STATEMENT_TIMEOUT_MS } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 import type { OrderEvents } from './order-events.ts';
+
+/**
+ * Time for which a process listens for its own notice after a write of unknown outcome. Above the two minutes
+ * after which a network that was cut may still deliver, and the statement that follows.
+ */
+export const UNKNOWN_OUTCOME_MS = 180_000;
+/** Most orders whose unknown outcomes are remembered; then the oldest are left to the sweep. */
+export const MAX_UNKNOWN_OUTCOMES = 10_000;
+/** Time for which a network that was cut may still deliver what it kept. */
+const NETWORK_HOLDS_MS = 120_000;
+
+below({ 'NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS': NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS }, { UNKNOWN_OUTCOME_MS });
 
 /**
  * Orders, and drivers by their duty, with a write of unknown outcome by this process: its reply was lost or took

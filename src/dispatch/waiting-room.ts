@@ -1,4 +1,25 @@
+import { atMost, below, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+
+/**
+ * Most waiting orders of one store. Below MAX_WAITING_ORDERS, so that no store takes all the room; in the
+ * sandbox, where a load test has one store, as many as of all.
+ */
+export const MAX_WAITING_ORDERS_PER_RETAILER = 10_000;
+/**
+ * Most orders that wait for their time, which count as waiting ones too. Half of MAX_WAITING_ORDERS, so that
+ * orders of next week never take the room of those of today.
+ */
+export const MAX_LATER_ORDERS = 50_000;
+/**
+ * Most of them of one store; half of MAX_WAITING_ORDERS_PER_RETAILER, for the same reason. In the sandbox as
+ * many as of all.
+ */
+export const MAX_LATER_ORDERS_PER_RETAILER = 5_000;
+
+below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
+atMost({ '2 × MAX_LATER_ORDERS': 2 * MAX_LATER_ORDERS }, { MAX_WAITING_ORDERS });
+atMost({ '2 × MAX_LATER_ORDERS_PER_RETAILER': 2 * MAX_LATER_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS_PER_RETAILER });
 
 export type WaitingRoom = {
   /**

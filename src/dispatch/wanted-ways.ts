@@ -1,7 +1,9 @@
-import { MAX_WANTED_WAYS } from '../limits.ts';
 import type { Place } from '../planner/place.ts';
 import type { TableOfPlaces } from '../vendors/router.ts';
 import { cellOf } from './road-table.ts';
+
+/** Most ways noted for a round, about 150 bytes each; what finds no place is noted again by the next look. */
+export const MAX_WANTED_WAYS = 5_000;
 
 export type Way = { readonly from: Place; readonly to: Place };
 

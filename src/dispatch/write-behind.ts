@@ -1,7 +1,11 @@
-import { POSITION_FLUSH_MS, POSITION_ROWS_PER_SECOND } from '../limits.ts';
 import type { DriverPosition } from '../store/drivers.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+
+/** Most positions written to Postgres a second, the last one of each driver. */
+const POSITION_ROWS_PER_SECOND = 2_000;
+/** Interval at which a part of them is written. */
+const POSITION_FLUSH_MS = 250;
 
 /** Closing writes everything that is pending. */
 export type PositionWriter = { put(position: DriverPosition): void; close(): Promise<void> };

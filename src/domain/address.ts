@@ -1,4 +1,5 @@
-import { NEIGHBOUR_NUMBERS } from '../limits.ts';
+/** Difference of two house numbers of a street up to which they are neighbours: a block has a hundred. */
+const NEIGHBOUR_NUMBERS = 100;
 
 /**
  * The two-letter codes of US addresses: 50 states, DC, the territories, the freely associated states, and the

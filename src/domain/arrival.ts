@@ -1,19 +1,36 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import {
   ARRIVAL_DETOUR,
-  ARRIVAL_DROPOFF_METERS,
   ARRIVAL_FAST_METERS_PER_SECOND,
   ARRIVAL_HANDOVER_MS,
-  ARRIVAL_PICKUP_MS,
   ARRIVAL_SLOW_METERS_PER_SECOND,
-  MIN_PICKUP_MS,
+  atMost,
+  below,
+  GEOCODER_ACCURACY_METERS,
   POSITION_FRESH_MS,
   ROUTE_EARLIEST_SHARE,
   ROUTE_LATEST_SHARE,
+  STORE_STOP_MS,
+  ZIP_ACCURACY_METERS,
 } from '../limits.ts';
 import type { OrderStatus } from './order.ts';
 import type { ShownPosition } from './shown-position.ts';
 import type { TrackedOrder } from './tracked.ts';
+
+/**
+ * Largest error of a dropoff in meters at which an arrival is estimated. At least GEOCODER_ACCURACY_METERS
+ * and below ZIP_ACCURACY_METERS: a street is good enough and the centroid of a ZIP is not.
+ */
+export const ARRIVAL_DROPOFF_METERS = 1_000;
+/** Shortest time to fetch a parcel at the store. Below ARRIVAL_PICKUP_MS. */
+const MIN_PICKUP_MS = 60_000;
+/** Longest usual time to fetch a parcel at the store. */
+const ARRIVAL_PICKUP_MS = 6 * 60_000;
+
+/* @__PURE__ */ atMost({ GEOCODER_ACCURACY_METERS }, { ARRIVAL_DROPOFF_METERS });
+/* @__PURE__ */ below({ ARRIVAL_DROPOFF_METERS }, { ZIP_ACCURACY_METERS });
+/* @__PURE__ */ below({ MIN_PICKUP_MS }, { ARRIVAL_PICKUP_MS });
+/* @__PURE__ */ atMost({ STORE_STOP_MS }, { ARRIVAL_PICKUP_MS });
 
 /** Whole minutes until the order arrives, from when this was written: 0 ≤ earliest ≤ latest, latest ≥ 1. */
 export type Arrival = { readonly earliest_minutes: number; readonly latest_minutes: number };

@@ -1,5 +1,16 @@
-import { MAX_TEXT_SEGMENTS, MAX_TEXT_STORE_NAME, TEXT_SEGMENT_SEPTETS, TEXT_SEPTETS } from '../limits.ts';
+import { below } from '../limits.ts';
 import type { UndeliverableReason } from './order.ts';
+
+/** Septets of a text in the GSM alphabet that is one segment. A segment more costs as much again. */
+export const TEXT_SEPTETS = 160;
+/** Septets of each segment where there are several, whose headers take the rest. Below TEXT_SEPTETS. */
+export const TEXT_SEGMENT_SEPTETS = 153;
+/** Most segments of a text whose store's name is in the GSM alphabet. */
+export const MAX_TEXT_SEGMENTS = 2;
+/** Most characters of a store's name in a text. */
+const MAX_TEXT_STORE_NAME = 40;
+
+below({ TEXT_SEGMENT_SEPTETS }, { TEXT_SEPTETS });
 
 /** The texts that a store may have its customers sent beside the one with the tracking link. */
 export const OPTIONAL_TEXTS = ['on_the_way', 'delivered', 'not_delivered'] as const;

@@ -1,6 +1,14 @@
-import { BIKE_METERS_PER_MINUTE, CAR_METERS_PER_MINUTE, VAN_METERS_PER_MINUTE } from '../limits.ts';
+import { BIKE_METERS_PER_MINUTE, below, CAR_METERS_PER_MINUTE } from '../limits.ts';
 import type { CarriedOrder } from './route.ts';
 import type { TierId } from './tier.ts';
+
+/** Most active orders that one driver may carry; the table's check says the same. */
+export const MAX_DRIVER_CAPACITY = 20;
+/** The same for a van. Below CAR_METERS_PER_MINUTE. */
+export const VAN_METERS_PER_MINUTE = 420;
+
+below({ BIKE_METERS_PER_MINUTE }, { VAN_METERS_PER_MINUTE });
+below({ VAN_METERS_PER_MINUTE }, { CAR_METERS_PER_MINUTE });
 
 /** What a driver may drive; the column of the table takes no other. */
 export const VEHICLES = ['bike', 'car', 'van'] as const;

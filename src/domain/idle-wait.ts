@@ -1,5 +1,7 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
-import { IDLE_WAIT_METERS } from '../limits.ts';
+
+/** A driver is where they were asked to wait within so many meters: a parking lot is as large. */
+export const IDLE_WAIT_METERS = 150;
 
 /** A store's pickup at which idle drivers wait; `name` is null where it is not known. */
 export type WaitPlace = Point & { readonly name: string | null };

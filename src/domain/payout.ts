@@ -1,16 +1,42 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
-import {
-  DOOR_FAR_METERS,
-  GEOCODER_ACCURACY_METERS,
-  MIN_DELIVERY_MS,
-  NEIGHBOUR_METERS,
-  PLAUSIBLE_METERS_PER_SECOND,
-  RECEIPT_POSITION_MS,
-  STAMP_KEPT_MS,
-  STAMP_SKEW_MS,
-  STILL_AT_PICKUP_METERS,
-  STORE_FAR_METERS,
-} from '../limits.ts';
+import { atMost, below, GEOCODER_ACCURACY_METERS, POSITION_FRESH_MS, PROOF_DROPOFF_METERS } from '../limits.ts';
+
+/**
+ * Speed in meters per second, in a straight line from stop to stop, above which nobody delivers: 144 km/h. The
+ * payout of a delivery that needed more is held.
+ */
+export const PLAUSIBLE_METERS_PER_SECOND = 40;
+/** Shortest plausible time from an assignment to the end of the order, even where both are next door. */
+export const MIN_DELIVERY_MS = 30_000;
+/**
+ * Distance from the store, beyond what its point is off, at which a driver cannot be there. A store's point may
+ * be the middle of a town's ZIP, and a fix between tall buildings is off by hundreds of meters.
+ */
+export const STORE_FAR_METERS = 2_000;
+/** The same distance from a customer's door, whose accuracy is known. Above PROOF_DROPOFF_METERS. */
+export const DOOR_FAR_METERS = 1_000;
+/**
+ * Distance from the pickup in meters within which a driver has not left it: a store with its parking lot, and
+ * the error of a phone between houses. At least CUSTOMER_SHOWN_METERS.
+ */
+export const STILL_AT_PICKUP_METERS = 300;
+/**
+ * Distance in meters from the pickup to a door up to which a driver at the one may be at the other: what each of
+ * two fixes may be off. At least twice STILL_AT_PICKUP_METERS and below DOOR_FAR_METERS.
+ */
+export const NEIGHBOUR_METERS = 600;
+/** Age at which a position says nothing of where a driver is by now. Above POSITION_FRESH_MS. */
+export const RECEIPT_POSITION_MS = 10 * 60_000;
+/** Most by which the clock of a phone that is set by hand may be off. Above MAX_CLOCK_LEAD_MS. */
+export const STAMP_SKEW_MS = 5 * 60_000;
+/** Longest time for which a phone keeps an action that it cannot send. Above STAMP_SKEW_MS. */
+export const STAMP_KEPT_MS = 24 * 60 * 60_000;
+
+below({ PROOF_DROPOFF_METERS }, { DOOR_FAR_METERS });
+atMost({ '2 × STILL_AT_PICKUP_METERS': 2 * STILL_AT_PICKUP_METERS }, { NEIGHBOUR_METERS });
+below({ NEIGHBOUR_METERS }, { DOOR_FAR_METERS });
+below({ POSITION_FRESH_MS }, { RECEIPT_POSITION_MS });
+below({ STAMP_SKEW_MS }, { STAMP_KEPT_MS });
 
 /** The statuses of a driver's payout: `held` → `owed` → `paid`; `void` for one that the operator refuses. */
 export const PAYOUT_STATUSES = ['held', 'owed', 'paid', 'void'] as const;

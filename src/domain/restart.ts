@@ -1,4 +1,8 @@
-import { SOCKET_RETURN_MS } from '../limits.ts';
+/**
+ * Time between two sockets of a kind that come back after a stop, so that the process that is left gets 333 a
+ * second. All MAX_TRACKING_SOCKETS are back within a minute.
+ */
+export const SOCKET_RETURN_MS = 3;
 
 /** Close code of a socket whose process stops, from the registry of RFC 6455. Another process is there meanwhile. */
 export const SERVICE_RESTARTS = 1012;

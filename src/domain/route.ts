@@ -1,13 +1,11 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
-import {
-  ARRIVAL_DETOUR,
-  DOOR_STOP_MS,
-  MAX_EXACT_PARCELS,
-  MAX_ROUTE_ROUNDS,
-  SAME_PLACE_METERS,
-  STORE_STOP_MS,
-} from '../limits.ts';
+import { ARRIVAL_DETOUR, DOOR_STOP_MS, SAME_PLACE_METERS, STORE_STOP_MS } from '../limits.ts';
 import { METERS_PER_MINUTE, type Vehicle } from './driver.ts';
+
+/** Orders of a route up to which every sequence of stops is tried: 2,520 of 4. Below MAX_DRIVER_CAPACITY. */
+export const MAX_EXACT_PARCELS = 4;
+/** Most rounds in which a longer route is improved; each round changes one thing. */
+const MAX_ROUTE_ROUNDS = 20;
 
 /** An order on a driver's route. Times are milliseconds since 1970. */
 export type CarriedOrder = {

@@ -1,4 +1,5 @@
-import { MAX_QUOTED_NAME_LENGTH } from '../limits.ts';
+/** Most characters of a name that a client sent, where a reply quotes it. */
+const MAX_QUOTED_NAME_LENGTH = 60;
 
 /**
  * What ends a line, steers a terminal or turns the direction of what follows: the C0 and C1 controls but the tab

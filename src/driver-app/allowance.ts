@@ -1,12 +1,21 @@
 import { ServiceError } from '../domain/errors.ts';
-import {
-  DRIVER_MESSAGE_BURST,
-  DRIVER_MESSAGES_PER_SECOND,
-  DRIVER_REQUEST_BURST,
-  DRIVER_REQUESTS_PER_SECOND,
-  RETRY_AFTER_SECONDS,
-} from '../limits.ts';
+import { below, RETRY_AFTER_SECONDS } from '../limits.ts';
 import type { Driver } from './driver.ts';
+
+/**
+ * Messages a second that a driver may send over their socket, positions over HTTP included. Above one every
+ * DRIVER_REPORT_MS.
+ */
+export const DRIVER_MESSAGES_PER_SECOND = 5;
+/** Messages it may send at once, as after a dead zone. Above DRIVER_MESSAGES_PER_SECOND. */
+export const DRIVER_MESSAGE_BURST = 20;
+/** Other requests a second that a driver may send over HTTP. The page sends one or two for each press. */
+const DRIVER_REQUESTS_PER_SECOND = 10;
+/** Such requests they may send at once. Above DRIVER_REQUESTS_PER_SECOND. */
+export const DRIVER_REQUEST_BURST = 40;
+
+below({ DRIVER_MESSAGES_PER_SECOND }, { DRIVER_MESSAGE_BURST });
+below({ DRIVER_REQUESTS_PER_SECOND }, { DRIVER_REQUEST_BURST });
 
 /** A token bucket for one sender's messages: holds `burst` and gains `perSecond` a second. */
 export class Allowance {

@@ -5,13 +5,15 @@ import { asAvailable } from '../http/outcomes.ts';
 import { schemas } from '../http/schemas.ts';
 import { type Validated, valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
-import { MAX_UTC_OFFSET_MINUTES } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Operation } from '../transport/operation.ts';
 import { json } from '../transport/reply.ts';
 import type { Route } from '../transport/route.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
+
+/** Most minutes that a phone's clock may be ahead of UTC or behind it; the last of all days ends at −12 h. */
+const MAX_UTC_OFFSET_MINUTES = 14 * 60;
 
 const getDriverDay: Operation = {
   tag: 'Driver',

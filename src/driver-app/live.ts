@@ -4,7 +4,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { isThere } from '../domain/idle-wait.ts';
 import { hashSecret, hasSecretForm } from '../domain/ids.ts';
 import type { Credentials } from '../http/credentials.ts';
-import { DRIVER_HELLO_MS, DRIVER_MESSAGE_BYTES, MAX_DRIVER_SOCKETS, SOCKET_IDLE_SECONDS } from '../limits.ts';
+import { MAX_DRIVER_SOCKETS, SOCKET_IDLE_SECONDS } from '../limits.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { DriverState } from '../store/drivers.ts';
@@ -24,6 +24,11 @@ import {
   waitOf,
 } from './messages.ts';
 import { type DriverSession, type DriverSocket, isClosed, newSession, stopHelloTimer, strike } from './session.ts';
+
+/** Largest message of a driver's phone in bytes. A position has about 120. */
+const DRIVER_MESSAGE_BYTES = 1_024;
+/** Longest time for a driver's socket to send its token. */
+export const DRIVER_HELLO_MS = 5_000;
 
 /** Why a driver's socket is closed, beside the codes of RFC 6455. */
 const NOT_SIGNED_IN = 4401;

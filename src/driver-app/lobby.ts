@@ -1,5 +1,13 @@
-import { MAX_UNSIGNED_DRIVER_SOCKETS, MAX_UNSIGNED_SOCKETS_PER_ADDRESS } from '../limits.ts';
+import { below, MAX_UNSIGNED_DRIVER_SOCKETS } from '../limits.ts';
 import type { DriverSocket } from './session.ts';
+
+/**
+ * Most of them from one address; a mobile carrier has many phones behind one. Below
+ * MAX_UNSIGNED_DRIVER_SOCKETS, so that no address takes all.
+ */
+export const MAX_UNSIGNED_SOCKETS_PER_ADDRESS = 250;
+
+below({ MAX_UNSIGNED_SOCKETS_PER_ADDRESS }, { MAX_UNSIGNED_DRIVER_SOCKETS });
 
 /**
  * The sockets that have not signed in. They have a place of their own, which the networks share: where it is

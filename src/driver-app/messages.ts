@@ -4,9 +4,14 @@ import { bestRoute, type Stop } from '../domain/route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { isJsonObject, type JsonObject } from '../http/json.ts';
 import type { Validated } from '../http/validate.ts';
-import { CUSTOMER_SHOWN_METERS } from '../limits.ts';
 import type { DriverOrder, DriverState } from '../store/drivers.ts';
 import { type DriverLocation, type DutyWish, validateDuty, validateLocation } from './input.ts';
+
+/**
+ * Distance from the store in meters at which a driver sees the customer's name, unit, phone, items and notes
+ * before the pickup: outside of a dead zone in the store, with the error of a phone between houses.
+ */
+const CUSTOMER_SHOWN_METERS = 300;
 
 /** A message of a driver's phone, as read. */
 export type DriverMessage =

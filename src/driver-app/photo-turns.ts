@@ -1,11 +1,17 @@
 import { ServiceError } from '../domain/errors.ts';
-import {
-  MAX_PHOTO_REFUSALS_KEPT,
-  PHOTO_REFUSED_KEPT_MS,
-  PHOTO_REFUSED_WAIT_MAX_MS,
-  PHOTO_REFUSED_WAIT_MS,
-  RETRY_AFTER_SECONDS,
-} from '../limits.ts';
+import { below, RETRY_AFTER_SECONDS } from '../limits.ts';
+
+/** Wait of a driver after a photo that could not be used; it doubles with each further one. */
+export const PHOTO_REFUSED_WAIT_MS = 1_000;
+/** Longest such wait. Above PHOTO_REFUSED_WAIT_MS. */
+export const PHOTO_REFUSED_WAIT_MAX_MS = 60_000;
+/** Time after which a refused photo is forgotten. Above PHOTO_REFUSED_WAIT_MAX_MS. */
+export const PHOTO_REFUSED_KEPT_MS = 10 * 60_000;
+/** Most drivers whose refused photos are remembered, about 100 bytes each; then the oldest are forgotten. */
+export const MAX_PHOTO_REFUSALS_KEPT = 10_000;
+
+below({ PHOTO_REFUSED_WAIT_MS }, { PHOTO_REFUSED_WAIT_MAX_MS });
+below({ PHOTO_REFUSED_WAIT_MAX_MS }, { PHOTO_REFUSED_KEPT_MS });
 
 type Refusals = { readonly count: number; readonly atMs: number };
 

@@ -1,7 +1,19 @@
 import type { PushKind, PushSubscription } from '../domain/push.ts';
-import { MAX_PUSH_BATCH, MAX_PUSHES_WAITING, PUSH_CONCURRENCY, PUSH_READ_MS } from '../limits.ts';
+import { below, WEBHOOK_CONCURRENCY } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { PushOutcome, PushSender } from '../vendors/push-sender.ts';
+
+/** Drivers whose phones one statement reads for pushes. */
+export const MAX_PUSH_BATCH = 200;
+/** Shortest time between two statements that read where drivers are rung. A phone takes seconds to ring. */
+const PUSH_READ_MS = 100;
+/** Most drivers who wait for their push; beyond, pushes are dropped and counted. Above MAX_PUSH_BATCH. */
+export const MAX_PUSHES_WAITING = 2_000;
+/** Pushes that are sent at once. Below WEBHOOK_CONCURRENCY, which the client itself allows. */
+export const PUSH_CONCURRENCY = 16;
+
+below({ MAX_PUSH_BATCH }, { MAX_PUSHES_WAITING });
+below({ PUSH_CONCURRENCY }, { WEBHOOK_CONCURRENCY });
 
 /** Rings drivers' phones. A push is a convenience: one that cannot be sent is lost, and counted. */
 export type Pushes = {

@@ -1,11 +1,13 @@
 import type { WaitPlace } from '../domain/idle-wait.ts';
 import { networkOf } from '../domain/network.ts';
-import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_STRIKES } from '../limits.ts';
 import type { DriverOrder } from '../store/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
-import { Allowance } from './allowance.ts';
+import { Allowance, DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND } from './allowance.ts';
 import type { DutyWish } from './input.ts';
 import { type DriverErrorCode, errorMessage } from './messages.ts';
+
+/** Malformed or surplus messages after which a driver's socket is closed. */
+export const MAX_DRIVER_STRIKES = 50;
 
 const POLICY_VIOLATION = 1008;
 

@@ -5,11 +5,11 @@ import { parsed } from '../http/input.ts';
 import { asWritten } from '../http/outcomes.ts';
 import { valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
-import { MAX_PHONE_CALL_BYTES } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import type { Route } from '../transport/route.ts';
 import { signInByLink } from './phone-operations.ts';
+import { MAX_PHONE_CALL_BYTES } from './tracker-routes.ts';
 import { WrongLinks } from './wrong-links.ts';
 
 /**

@@ -3,13 +3,21 @@ import { ServiceError } from '../domain/errors.ts';
 import { hashSecret, hasSecretForm } from '../domain/ids.ts';
 import { type Credentials, unauthorized } from '../http/credentials.ts';
 import { asAvailable } from '../http/outcomes.ts';
-import { MAX_PHONE_CALL_BYTES } from '../limits.ts';
+import { atMost, MAX_UNAUTHENTICATED_BODY_BYTES } from '../limits.ts';
 import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type Route, type RouteRequest } from '../transport/route.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import { reportByQuery, reportByTracker } from './phone-operations.ts';
 import { readTracked } from './tracker-input.ts';
+
+/**
+ * Largest request of a tracking app, or with a sign-in link, in bytes; Traccar Client's have under 1,000. At
+ * most MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ */
+export const MAX_PHONE_CALL_BYTES = 4 * 1024;
+
+atMost({ MAX_PHONE_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
 
 /** Where tracking apps report. */
 export const TRACKER_PATH = '/driver/traccar';

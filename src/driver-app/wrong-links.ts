@@ -1,4 +1,7 @@
-import { MAX_NETWORKS_COUNTED, WRONG_LINKS_PER_MINUTE } from '../limits.ts';
+/** Links of one network that may be wrong within a minute; then it waits for the rest of it. */
+export const WRONG_LINKS_PER_MINUTE = 20;
+/** Most networks whose wrong links are counted one by one, about 100 bytes each; all others count as one. */
+export const MAX_NETWORKS_COUNTED = 10_000;
 
 const MINUTE_MS = 60_000;
 

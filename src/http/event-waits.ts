@@ -1,6 +1,14 @@
 import { ServiceError } from '../domain/errors.ts';
-import { MAX_EVENT_WAITS, MAX_EVENT_WAITS_PER_STORE } from '../limits.ts';
+import { below, MAX_REQUESTS_IN_FLIGHT } from '../limits.ts';
 import type { RequestSignal } from '../transport/route.ts';
+
+/** Most readers that wait in one process; one more gets 503. Below MAX_REQUESTS_IN_FLIGHT. */
+const MAX_EVENT_WAITS = 2_000;
+/** Most of them of one store; one more gets 429. Below MAX_EVENT_WAITS. A store needs one, or two at a change. */
+const MAX_EVENT_WAITS_PER_STORE = 5;
+
+below({ MAX_EVENT_WAITS }, { MAX_REQUESTS_IN_FLIGHT });
+below({ MAX_EVENT_WAITS_PER_STORE }, { MAX_EVENT_WAITS });
 
 /** Who waits for events, and for how long. */
 export type EventWaiter = {

@@ -1,13 +1,13 @@
 import { STATE_CODES } from '../domain/address.ts';
 import type { FieldError } from '../domain/errors.ts';
 import { ONE_LINE, PLAUSIBLE_EMAIL, quotedName, SOME_LINES } from '../domain/text.ts';
-import { MAX_EVENT_WAIT_SECONDS, MAX_FIELD_ERRORS, MAX_METADATA_KEY_LENGTH } from '../limits.ts';
 import {
   ACTION_ID,
   CURSOR,
   E164_PHONE,
   EVENT_CURSOR,
   EVENT_WAIT,
+  MAX_METADATA_KEY_LENGTH,
   METADATA_KEY,
   PAGE_SIZE,
   PUSH_KEY,
@@ -17,6 +17,11 @@ import {
   ZIP,
 } from './schemas.ts';
 import type { SchemaError } from './validators.js';
+
+/** Most invalid fields named in one reply. The contract's order has fewer. */
+export const MAX_FIELD_ERRORS = 32;
+/** Longest time in seconds for which a reader may wait for events. */
+export const MAX_EVENT_WAIT_SECONDS = 20;
 
 /** Of a field or a parameter: a misspelt one would otherwise count as absent. */
 export const NOT_KNOWN = 'is not known here';

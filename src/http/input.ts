@@ -1,8 +1,7 @@
 import { type FieldError, ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
-import { MAX_FIELD_ERRORS } from '../limits.ts';
 import type { RequestHead, Route } from '../transport/route.ts';
-import { NOT_KNOWN } from './field-errors.ts';
+import { MAX_FIELD_ERRORS, NOT_KNOWN } from './field-errors.ts';
 import { type JsonObject, parseJsonObject } from './json.ts';
 
 /**

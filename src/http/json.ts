@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '../domain/errors.ts';
-import { MAX_JSON_DEPTH } from '../limits.ts';
+
+/** Deepest nesting of a JSON body. An order has three levels. */
+export const MAX_JSON_DEPTH = 32;
 
 export type JsonObject = { readonly [name: string]: unknown };
 

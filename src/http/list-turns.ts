@@ -1,4 +1,15 @@
 import { ServiceError } from '../domain/errors.ts';
+import { below, LIST_DB_CONNECTIONS, REQUEST_DEADLINE_MS } from '../limits.ts';
+
+/** Lists of one store that one process reads at once. Below LIST_DB_CONNECTIONS: others go on beside them. */
+export const MAX_LISTS_PER_STORE = 2;
+/** Lists of one store that wait for those; one more is refused with 429. */
+export const MAX_WAITING_LISTS_PER_STORE = 8;
+/** Longest wait of a list for those before it; then it is refused with 429. Below REQUEST_DEADLINE_MS. */
+export const LIST_WAIT_MS = 2_000;
+
+below({ MAX_LISTS_PER_STORE }, { LIST_DB_CONNECTIONS });
+below({ LIST_WAIT_MS }, { REQUEST_DEADLINE_MS });
 
 export type ListTurns = {
   /**

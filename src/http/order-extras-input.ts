@@ -1,10 +1,9 @@
 import type { OrderExtras } from '../domain/order.ts';
 import type { Scenario } from '../domain/scenario.ts';
-import { MAX_ITEMS, MAX_METADATA_KEYS } from '../limits.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { ANY_TIME, toSchedule } from './order-times-input.ts';
-import { orderExtras, type schemas } from './schemas.ts';
+import { MAX_ITEMS, MAX_METADATA_KEYS, orderExtras, type schemas } from './schemas.ts';
 import { present, trimmed, unlessEmpty } from './tidy.ts';
 
 /**

@@ -1,8 +1,10 @@
 import type { FieldError } from '../domain/errors.ts';
 import { quotedName } from '../domain/text.ts';
-import { MAX_WARNINGS } from '../limits.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { schemas } from './schemas.ts';
+
+/** Most unknown fields of an order that its reply names. */
+const MAX_WARNINGS = 20;
 
 /** What the walk reads of a JSON Schema. */
 type Shape = {

@@ -7,26 +7,47 @@ import { ONE_LINE, PLAUSIBLE_EMAIL, SOME_LINES } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
 import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
 import {
+  below,
   MAX_ACCURACY_METERS,
-  MAX_ACTION_ID_LENGTH,
-  MAX_ADDRESS_LINE_LENGTH,
-  MAX_CITY_LENGTH,
+  MAX_COMMIT_BATCH,
   MAX_EMAIL_LENGTH,
-  MAX_EXTERNAL_ID_LENGTH,
-  MAX_ID_LENGTH,
   MAX_INSTRUCTIONS_LENGTH,
-  MAX_ITEM_NAME_LENGTH,
-  MAX_ITEM_QUANTITY,
-  MAX_ITEMS,
-  MAX_METADATA_KEY_LENGTH,
-  MAX_METADATA_KEYS,
-  MAX_METADATA_VALUE_LENGTH,
   MAX_NAME_LENGTH,
-  MAX_ORDERS_PER_BATCH,
-  MAX_PICKUP_ADDRESS_LENGTH,
-  MAX_SPEED_METERS_PER_SECOND,
   MAX_WEBHOOK_URL_LENGTH,
 } from '../limits.ts';
+
+/** Longest pickup address: a store's name, street, suite, city, state, ZIP and country in one line. */
+export const MAX_PICKUP_ADDRESS_LENGTH = 500;
+/** Longest `line1` or `line2` of a dropoff, well above any US street address. */
+const MAX_ADDRESS_LINE_LENGTH = 200;
+/** Longest city name, well above any US place name. */
+export const MAX_CITY_LENGTH = 100;
+/** Longest identifier that is looked at. The service's own have 36 characters. */
+const MAX_ID_LENGTH = 64;
+/** Longest `external_id`, a store's own number of the order. Shops' numbers have under 50. */
+const MAX_EXTERNAL_ID_LENGTH = 255;
+/** Most keys of an order's `metadata`, with MAX_METADATA_VALUE_LENGTH 11 KB of ASCII together. */
+export const MAX_METADATA_KEYS = 20;
+/** Longest key of `metadata`. */
+export const MAX_METADATA_KEY_LENGTH = 40;
+/** Longest value of `metadata`. */
+const MAX_METADATA_VALUE_LENGTH = 500;
+/** Most lines of an order's `items`; a driver reads them at the store. */
+export const MAX_ITEMS = 50;
+/** Longest name of an item, a product's title. */
+const MAX_ITEM_NAME_LENGTH = 200;
+/** Largest quantity of one item. */
+const MAX_ITEM_QUANTITY = 999;
+/** Highest speed in meters per second: an airliner's, so that no phone's noise is refused. */
+const MAX_SPEED_METERS_PER_SECOND = 300;
+/** Most orders of one batch. Below MAX_COMMIT_BATCH: one commit has room for them and for those of others. */
+export const MAX_ORDERS_PER_BATCH = 100;
+/** Orders on a page of a store's list, unless the store asks for another number up to 100. */
+export const DEFAULT_PAGE_SIZE = 50;
+/** Longest id that a phone may give an action, in characters. A UUID has 36. */
+const MAX_ACTION_ID_LENGTH = 64;
+
+below({ MAX_ORDERS_PER_BATCH }, { MAX_COMMIT_BATCH });
 
 /** No U+0000, which Postgres cannot store, and no half of a surrogate pair, which is no character. */
 export const STORABLE_TEXT = '^[^\\u0000\\ud800-\\udfff]*$';

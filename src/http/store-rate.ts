@@ -3,6 +3,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { RetailerKey } from '../store/retailers.ts';
 import type { StoreReader } from './readers.ts';
 
+/** Time in which a store's requests are counted: its rates are by the second. */
 const WINDOW_SECONDS = 1;
 
 /** What a rate counts, as its refusal says it. */

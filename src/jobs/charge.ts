@@ -1,5 +1,5 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
-import { MAX_PAYMENT_ATTEMPTS, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS, VENDOR_PAUSE_MS } from '../limits.ts';
+import { atMost, below, MAX_PAYMENT_ATTEMPTS, VENDOR_SOCKETS } from '../limits.ts';
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
@@ -9,6 +9,24 @@ import type { Store } from '../store/store.ts';
 import type { ChargeOutcome, Charger } from '../vendors/charger.ts';
 import { retryLater } from '../vendors/retry-later.ts';
 import { inBatches } from './in-batches.ts';
+import { VENDOR_PAUSE_MS } from './limits.ts';
+
+/** Charges that one worker process runs at once. At most VENDOR_SOCKETS, the connections to Stripe. */
+export const CHARGE_CONCURRENCY = 320;
+/** Age from which a charge is looked up, not sent. Below 24 hours, when Stripe may forget its key. */
+export const STRIPE_KEY_SECONDS = 23 * 3_600;
+/**
+ * Time before STRIPE_KEY_SECONDS in which a charge is neither sent nor looked up: Stripe's search finds a
+ * charge about a minute after it was made, or later in an outage of theirs. Below STRIPE_KEY_SECONDS. Also the time
+ * after which a charge was never made whose failure Stripe repeats, and which it does not list.
+ */
+export const STRIPE_QUIET_SECONDS = 10 * 60;
+/** Time after which Stripe may forget an idempotency key. */
+const STRIPE_FORGETS_SECONDS = 24 * 3_600;
+
+atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
+below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
+below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
 
 declare module '../queues/queues.ts' {
   interface JobHandlers {

@@ -1,5 +1,13 @@
-import { JOB_GATHER_MS, MAX_JOB_STATEMENTS, MAX_JOBS_PER_STATEMENT } from '../limits.ts';
+import { MAX_JOB_STATEMENTS } from '../limits.ts';
 import { batched, type ConcurrencyLimit, limitConcurrency } from '../postgres/batched-reads.ts';
+
+/** Most jobs that share one statement. At most NOTICE_IDS, as one notice names all of their orders. */
+export const MAX_JOBS_PER_STATEMENT = 64;
+/**
+ * Shortest time between two such statements of a kind, unless one is full. A statement costs as much as ten of its
+ * rows; a vendor takes longer for its answer. At most JOB_TICK_MS.
+ */
+const JOB_GATHER_MS = 50;
 
 /**
  * Makes a function for one job of a statement for many, which concurrent jobs share: those of the same moment, and

@@ -1,10 +1,24 @@
 import { locateDropoff } from '../dispatch/locate-dropoff.ts';
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import type { Places } from '../dispatch/places.ts';
-import { LOCATE_BUSY_SECONDS, LOCATE_USEFUL_SECONDS } from '../limits.ts';
 import type { JobHandler } from '../queues/queues.ts';
 import type { Store } from '../store/store.ts';
 import { inBatches } from './in-batches.ts';
+
+/** Dropoffs that one worker process locates at once: as many as share a statement. */
+export const LOCATE_CONCURRENCY = 64;
+/**
+ * Wait of a dropoff whose store asks for too many at once, and up to half its order's age more, so that the
+ * backlog of one store asks less and less often.
+ */
+export const LOCATE_BUSY_SECONDS = 2;
+/** Age of an order from which a geocoder that is away is not asked any more: most are delivered. */
+export const LOCATE_USEFUL_SECONDS = 2 * 3_600;
+/**
+ * Longest wait for the geocoder by a job or a command: half of it in line, as above. That half is above
+ * PUBLIC_GEOCODER_PACE_MS, so that the addresses of an import are asked for one after the other.
+ */
+export const LOCATE_TIMEOUT_MS = 5_000;
 
 declare module '../queues/queues.ts' {
   interface JobHandlers {

@@ -2,6 +2,9 @@ import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { JobHandler } from '../queues/queues.ts';
 import type { Store } from '../store/store.ts';
 
+/** Redispatch jobs that one API process runs at once. */
+export const REDISPATCH_CONCURRENCY = 8;
+
 declare module '../queues/queues.ts' {
   interface JobHandlers {
     readonly redispatch: ReturnType<typeof createRedispatchJob>;

@@ -1,5 +1,4 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
-import { VENDOR_PAUSE_MS } from '../limits.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
@@ -7,6 +6,7 @@ import type { RefundState } from '../store/refunds.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Charger } from '../vendors/charger.ts';
+import { VENDOR_PAUSE_MS } from './limits.ts';
 
 declare module '../queues/queues.ts' {
   interface JobHandlers {

@@ -1,19 +1,37 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import { linkEnding, type TextKind, textBody } from '../domain/customer-text.ts';
-import {
-  MAX_TEXT_PAUSE_SECONDS,
-  ON_THE_WAY_USEFUL_SECONDS,
-  TEXT_HELD_UP_MS,
-  TEXT_LOOKBACK_MS,
-  TEXT_LOOKUP_SECONDS,
-  TEXT_USEFUL_SECONDS,
-  VENDOR_PAUSE_MS,
-} from '../limits.ts';
+import { atMost, ON_THE_WAY_USEFUL_SECONDS, TEXT_USEFUL_SECONDS, VENDOR_SOCKETS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobData, JobHandler, JobResult } from '../queues/queues.ts';
 import type { OwedText, TextResult } from '../store/messages.ts';
 import type { RetryLater } from '../vendors/retry-later.ts';
 import type { TextSender } from '../vendors/text-sender.ts';
+import { VENDOR_PAUSE_MS } from './limits.ts';
+
+/**
+ * Texts that one worker process sends at once. At most VENDOR_SOCKETS, the connections to Twilio. One that takes
+ * 20 ms there waits up to twice JOB_GATHER_MS besides, so this many are 2,000 a second.
+ */
+export const SMS_CONCURRENCY = 256;
+/**
+ * Longest time from a send of unknown outcome to the next one, in seconds. Each such send doubles the time,
+ * from the last of TEXT_LOOKUP_SECONDS on. At most OUTBOX_LEASE_SECONDS, after which the sweeper would hand
+ * the job over again.
+ */
+export const MAX_TEXT_PAUSE_SECONDS = 15 * 60;
+/** Longest time from counting a send to making it. At most the first look-up, which may have begun. */
+export const TEXT_HELD_UP_MS = 10_000;
+/** Time before its first send from which a text is looked up, as Twilio's clock may differ. */
+const TEXT_LOOKBACK_MS = 60 * 60_000;
+/**
+ * Times after a first send of unknown outcome at which the text is looked up, in seconds. Twilio may accept a
+ * send that late. The last one is above TEXT_HELD_UP_MS and TWILIO_TIMEOUT_MS together: no send is under way
+ * any more.
+ */
+export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
+
+atMost({ SMS_CONCURRENCY }, { VENDOR_SOCKETS });
+atMost({ TEXT_HELD_UP_MS }, { 'TEXT_LOOKUP_SECONDS[0] in ms': TEXT_LOOKUP_SECONDS[0] * 1_000 });
 
 /** Why a text failed, but for the codes of Twilio. */
 export type TextFailure =

@@ -1,14 +1,32 @@
-import {
-  MAX_SLOW_WEBHOOKS,
-  MAX_SLOW_WEBHOOKS_PER_STORE,
-  MAX_WEBHOOKS_IN_LINE,
-  MAX_WEBHOOKS_PER_ENDPOINT,
-  MAX_WEBHOOKS_PER_STORE,
-  RECEIVERS_REMEMBERED,
-  WEBHOOK_CONCURRENCY,
-  WEBHOOK_SLOW_MS,
-  WEBHOOKS_RELEASED,
-} from '../limits.ts';
+import { below, MAX_WEBHOOKS_PER_ENDPOINT, WEBHOOK_CONCURRENCY, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
+
+/** Webhooks of one store sent at once. Below WEBHOOK_CONCURRENCY: its slow receivers delay only their own. */
+export const MAX_WEBHOOKS_PER_STORE = 16;
+/** Answers that take this long make a receiver count as slow until one takes less. Below WEBHOOK_TIMEOUT_MS. */
+export const WEBHOOK_SLOW_MS = 1_000;
+/** Webhooks to slow receivers sent at once. Below WEBHOOK_CONCURRENCY: half of the places are for quick ones. */
+export const MAX_SLOW_WEBHOOKS = WEBHOOK_CONCURRENCY / 2;
+/** Those of one store: an eighth of all places. Below MAX_SLOW_WEBHOOKS. */
+export const MAX_SLOW_WEBHOOKS_PER_STORE = 8;
+/**
+ * Webhooks that wait for a place, one of each endpoint; further ones are parked. With MAX_SLOW_WEBHOOKS below
+ * WEBHOOK_CONCURRENCY, so that what waits for slow receivers keeps no worker from quick ones.
+ */
+export const MAX_WEBHOOKS_IN_LINE = 16;
+/** Receivers whose last answer's time a worker remembers, 100 bytes each. */
+const RECEIVERS_REMEMBERED = 10_000;
+/** Parked deliveries that an accepted one releases, so that a backlog that moves has twice as many each time. */
+const WEBHOOKS_RELEASED = 2;
+
+below({ MAX_WEBHOOKS_PER_STORE }, { WEBHOOK_CONCURRENCY });
+below({ MAX_WEBHOOKS_PER_ENDPOINT }, { MAX_WEBHOOKS_PER_STORE });
+below({ WEBHOOK_SLOW_MS }, { WEBHOOK_TIMEOUT_MS });
+below({ MAX_SLOW_WEBHOOKS }, { WEBHOOK_CONCURRENCY });
+below({ MAX_SLOW_WEBHOOKS_PER_STORE }, { MAX_SLOW_WEBHOOKS });
+below(
+  { 'MAX_SLOW_WEBHOOKS + MAX_WEBHOOKS_IN_LINE': MAX_SLOW_WEBHOOKS + MAX_WEBHOOKS_IN_LINE },
+  { WEBHOOK_CONCURRENCY },
+);
 
 /** The receiver of a delivery: a webhook, and the store or organization whose it is. */
 export type Receiver = { readonly id: string; readonly ownerId: string };

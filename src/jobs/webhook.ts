@@ -1,4 +1,4 @@
-import { WEBHOOK_JITTER, WEBHOOK_RETRY_SECONDS, WEBHOOK_TRIED_SECONDS } from '../limits.ts';
+import { below, WEBHOOK_DISABLE_SECONDS, WEBHOOK_JITTER, WEBHOOK_RETRY_SECONDS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/queues.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -8,6 +8,11 @@ import type { Logger } from '../telemetry.ts';
 import type { WebhookClient, WebhookOutcome } from '../vendors/webhook-client.ts';
 import { signWebhook } from '../vendors/webhook-signature.ts';
 import { type Turn, WebhookTurns } from './webhook-turns.ts';
+
+/** Time for which a delivery is tried. Above WEBHOOK_DISABLE_SECONDS: its last failure may disable. */
+export const WEBHOOK_TRIED_SECONDS = WEBHOOK_DISABLE_SECONDS + 600;
+
+below({ WEBHOOK_DISABLE_SECONDS }, { WEBHOOK_TRIED_SECONDS });
 
 declare module '../queues/queues.ts' {
   interface JobHandlers {

@@ -1,5 +1,21 @@
 import type { Tier } from '../domain/tier.ts';
-import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR, WAY_METERS_PER_MINUTE } from '../limits.ts';
+import { atMost, WAY_METERS_PER_MINUTE } from '../limits.ts';
+
+/**
+ * Minutes of way that a minute of waiting is worth, at weight 1. From 0.3 to 0.7 the customers of public days
+ * wait least (docs/performance.md).
+ */
+export const WAIT_FACTOR = 0.5;
+/** Claim (time waited × weight) from which an order's age decides, however long the way: 2 h at weight 1. */
+export const AGE_DECIDES_MS = 2 * 3_600_000;
+/**
+ * Steps in which it does: of orders with the same whole hours of claim the cost decides. By the exact age
+ * every way would be long where most orders are old, drivers would carry a fifth less, and all would wait
+ * longer, the oldest too (docs/performance.md). At most AGE_DECIDES_MS.
+ */
+export const AGE_STEP_MS = 3_600_000;
+
+atMost({ AGE_STEP_MS }, { AGE_DECIDES_MS });
 
 const MINUTE_MS = 60_000;
 /** What an order's urgency takes off its cost, in minutes: above any way, which is 54,000 to the antipode. */

@@ -2,9 +2,17 @@ import { carries, type FleetDriver, type Size, type Vehicle } from '../domain/dr
 import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { POSITION_FRESH_MS, SET_ASIDE_MS } from '../limits.ts';
+import { below, POSITION_FRESH_MS, QUERY_DEADLINE_MS } from '../limits.ts';
 import { type DriverCounts, type DriverSlots, UNPLACED } from './driver-slots.ts';
 import type { TierTable } from './tier-table.ts';
+
+/**
+ * Time for which a driver whom the database refused is set aside, unless the row is read again sooner. Above
+ * QUERY_DEADLINE_MS, for that read, and short against a driver's wait for work.
+ */
+export const SET_ASIDE_MS = 10_000;
+
+below({ QUERY_DEADLINE_MS }, { SET_ASIDE_MS });
 
 /** What is known of an order that a driver gets; of an unknown one the route is not planned. */
 export type ClaimedOrder = Omit<CarriedOrder, 'slot' | 'step'>;

@@ -1,4 +1,18 @@
-import { FAIR_SHARE_MS, MAX_FAIR_LEAD_MS } from '../limits.ts';
+import { below } from '../limits.ts';
+
+/**
+ * Time after which a store's next waiting order counts as waiting, from when its last one does. Twenty orders
+ * an hour are a tenth of what 100 drivers carry, and a two-hundredth of what 2,000 do. On public days five
+ * minutes still delay nobody, and ten do (docs/performance.md).
+ */
+export const FAIR_SHARE_MS = 3 * 60_000;
+/**
+ * Most time by which an order counts as waiting later than it waits. Above FAIR_SHARE_MS, of which it holds
+ * 40; the orders of a store beyond them count from the same time.
+ */
+export const MAX_FAIR_LEAD_MS = 2 * 3_600_000;
+
+below({ FAIR_SHARE_MS }, { MAX_FAIR_LEAD_MS });
 
 /**
  * Shares waiting fairly among stores: start-time fair queuing (P. Goyal, H. M. Vin, H. Cheng, SIGCOMM 1996)

@@ -1,12 +1,15 @@
 import { carries, DEFAULT_SIZE } from '../domain/driver.ts';
 import { bestRoute, type CarriedOrder } from '../domain/route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import { POSITION_FRESH_MS, REACH_ROUNDING_METERS } from '../limits.ts';
+import { POSITION_FRESH_MS } from '../limits.ts';
 import type { DriverQuery } from './driver-search.ts';
 import type { DriverSlots } from './driver-slots.ts';
 import type { ClaimedOrder } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
 import { canDoFrom } from './trip.ts';
+
+/** Meters by which a driver may be beyond the radius when it is asked again: a search rounds otherwise. */
+const REACH_ROUNDING_METERS = 0.01;
 
 /** Why a driver may not be given an order now. */
 export type Refusal =

@@ -1,6 +1,6 @@
 import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { distanceMeters } from '../geo/point.ts';
-import { BATCH_CANDIDATES, MAX_BATCH } from '../limits.ts';
+import { atMost, MAX_BATCH } from '../limits.ts';
 import { matchAtLeastCost } from './batch.ts';
 import { claimOf, minutesOf, urgencyOf } from './cost.ts';
 import type { DriverQuery, DriverSearch } from './driver-search.ts';
@@ -8,6 +8,11 @@ import type { Drivers } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
 import { canDo } from './trip.ts';
 import { countsFrom, type WaitingOrder, type WaitingOrders } from './waiting.ts';
+
+/** Nearest drivers considered for each order of a batch; exact up to 8 orders. At most MAX_BATCH. */
+export const BATCH_CANDIDATES = 8;
+
+atMost({ BATCH_CANDIDATES }, { MAX_BATCH });
 
 /** A waiting order and the driver it should go to. */
 export type Match = { readonly orderId: string; readonly driverId: string; readonly distanceMeters: number };

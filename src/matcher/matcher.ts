@@ -4,7 +4,7 @@ import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
 import type { CarriedOrder } from '../domain/route.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { MAX_BATCH, MAX_POOL_ORDERS } from '../limits.ts';
+import { MAX_BATCH } from '../limits.ts';
 import { type ClaimedDriver, claimedOf, type NewClaim, poolOrderOf } from './claims.ts';
 import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-search.ts';
 import { DriverSlots } from './driver-slots.ts';
@@ -19,6 +19,12 @@ import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
 import { type SeekingOrder, type WaitReason, waitReason } from './wait-reason.ts';
 import { countsFrom, type WaitingOrder, WaitingOrders } from './waiting.ts';
+
+/**
+ * Most waiting orders of a store that are tried for a driver who goes there anyway with one, the oldest first;
+ * fewer, in proportion, for one who carries more. A route of 4 takes 0.1 ms to plan, one of 20 some 10 ms.
+ */
+const MAX_POOL_ORDERS = 32;
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder, WaitReason };
 export { countsFrom };

@@ -1,8 +1,13 @@
 import { chordOfMeters, chordSquared, type Point, writeVector } from '../geo/point.ts';
-import { MAX_REACH_CELLS, MAX_WIDE_REACHES, POSITION_FRESH_MS } from '../limits.ts';
+import { POSITION_FRESH_MS } from '../limits.ts';
 import type { DriverSlots } from './driver-slots.ts';
 import { stopsOf } from './gate.ts';
 import { columnOf, GRID_CELLS, gridCell, gridCellsAround, rowOf } from './grid.ts';
+
+/** Most cells of the grid in which an order's radius is marked, 200 km; a longer one is compared with each driver. */
+const MAX_REACH_CELLS = 256;
+/** Most such orders; where there are more, every driver counts as in reach. */
+const MAX_WIDE_REACHES = 16;
 
 /** From where the drivers of an order come, and what they need. */
 type Area = { readonly vector: Float64Array; readonly needs: number; meters: number; withinSquared: number };

@@ -2,9 +2,14 @@ import { carries, type Size } from '../domain/driver.ts';
 import { bestRoute, type CarriedOrder, type Route, type Start } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import { AT_STORE_METERS, MAX_POOL_DRIVERS, POSITION_FRESH_MS, SAME_PLACE_METERS } from '../limits.ts';
+import { POSITION_FRESH_MS, SAME_PLACE_METERS } from '../limits.ts';
 import type { DriverSlots } from './driver-slots.ts';
 import type { TierTable } from './tier-table.ts';
+
+/** Distance from the store in meters up to which a driver with parcels on board still takes more there. */
+const AT_STORE_METERS = 150;
+/** Most drivers on their way to a store, the nearest ones, whose routes are planned for one more order there. */
+const MAX_POOL_DRIVERS = 8;
 
 /** An order that a driver may fetch together with what they fetch anyway. Times are milliseconds since 1970. */
 export type PoolOrder = {

@@ -1,9 +1,14 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import type { RejectedCandidate, RejectionReason } from '../domain/rejected-candidate.ts';
 import { distanceMeters } from '../geo/point.ts';
-import { MAX_REJECTED_CANDIDATES, POSITION_FRESH_MS, REJECTED_CANDIDATE_RADII } from '../limits.ts';
+import { POSITION_FRESH_MS } from '../limits.ts';
 import type { DriverQuery, DriverSearch, FoundDriver } from './driver-search.ts';
 import type { Drivers } from './drivers.ts';
+
+/** Most rejected candidates of each kind recorded with an assignment, 50 bytes each. */
+export const MAX_REJECTED_CANDIDATES = 5;
+/** Radii of the order within which a driver counts as a candidate at all. */
+const REJECTED_CANDIDATE_RADII = 2;
 
 /** An assignment: the search for a driver, the driver chosen, and those tried in vain before. */
 export type Decision = DriverQuery & { readonly chosen: FoundDriver; readonly lost?: ReadonlySet<string> | undefined };

@@ -1,11 +1,18 @@
-import {
-  LIVE_READ_RETRY_MAX_MS,
-  LIVE_READ_RETRY_MS,
-  MAX_LIVE_READS,
-  MAX_LIVE_READS_PER_STATEMENT,
-  MAX_LIVE_STATEMENTS,
-} from '../limits.ts';
+import { below } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
+
+/** Orders, or drivers, that one statement reads for live pages; 200 changes are two statements. */
+const MAX_LIVE_READS_PER_STATEMENT = 128;
+/** Most such statements in flight, of each kind. With MAX_KEY_READS they are below DB_CONNECTIONS. */
+const MAX_LIVE_STATEMENTS = 2;
+/** Most orders, or drivers, read for their live pages at once: as many as fill those statements. */
+export const MAX_LIVE_READS = MAX_LIVE_READS_PER_STATEMENT * MAX_LIVE_STATEMENTS;
+/** First pause before a failed read for a live page is tried again; it doubles with each failure. */
+export const LIVE_READ_RETRY_MS = 500;
+/** Longest pause before a failed read for a live page is tried again. Above LIVE_READ_RETRY_MS. */
+const LIVE_READ_RETRY_MAX_MS = 10_000;
+
+below({ LIVE_READ_RETRY_MS }, { LIVE_READ_RETRY_MAX_MS });
 
 export type LatestReader = {
   /**

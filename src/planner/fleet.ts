@@ -1,9 +1,12 @@
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
-import { PLANNER_AHEAD_MS, PLANNER_NEAREST } from '../limits.ts';
+import { PLANNER_NEAREST } from '../limits.ts';
 import type { Place } from './place.ts';
 import type { Route } from './route.ts';
 import type { Stop, Task } from './task.ts';
 import type { Reach } from './types.ts';
+
+/** How long before their duty begins drivers are planned for, so that they are told as it begins. */
+const PLANNER_AHEAD_MS = 30 * 60_000;
 
 /**
  * Vectors of where the route is open and where it ends; start, end, end and begin of duty; pace; the distance

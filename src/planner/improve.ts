@@ -1,5 +1,5 @@
-import { PLANNER_MAX_STOPS } from '../limits.ts';
 import type { Plan } from './plan.ts';
+import { PLANNER_MAX_STOPS } from './plan.ts';
 import { bestOrder } from './reorder.ts';
 import type { Route } from './route.ts';
 import type { Stop, Task } from './task.ts';

@@ -1,8 +1,10 @@
-import { MAX_RUINS_PER_PASS } from '../limits.ts';
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import type { Plan } from './plan.ts';
 import { ruin } from './ruin.ts';
 import type { Task } from './task.ts';
+
+/** Most times that this is tried in a pass. */
+const MAX_RUINS_PER_PASS = 200;
 
 /**
  * A pass, which goes on by one small part each time: routes are brought up to the time, orders that are in none

@@ -1,4 +1,3 @@
-import { PLANNER_MAX_STOPS } from '../limits.ts';
 import { Demand } from './demand.ts';
 import { Fleet, Pickups } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
@@ -6,6 +5,12 @@ import { Route } from './route.ts';
 import { type Stop, Task } from './task.ts';
 import type { PlannedDriver, Rules } from './types.ts';
 import { Walk } from './walk.ts';
+
+/**
+ * Most stops of a route; orders for which no near driver has room are planned later, the most urgent first.
+ * Above PLANNER_ORDERED_STOPS.
+ */
+export const PLANNER_MAX_STOPS = 32;
 
 /** A gain below this is none, so that rounding never moves an order to and fro. */
 const LEAST_GAIN = 1e-6;

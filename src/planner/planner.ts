@@ -1,11 +1,15 @@
 import type { Point } from '../geo/point.ts';
-import { MAX_PUT_AT_ONCE, MAX_TOLD_PER_LOOK } from '../limits.ts';
 import { passOver } from './pass.ts';
 import { Plan } from './plan.ts';
 import { Task } from './task.ts';
 import { tellOf, toldStop } from './telling.ts';
 import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } from './types.ts';
 import { Waiting } from './waiting.ts';
+
+/** Most orders of which drivers are told in one look, about 2 ms. */
+const MAX_TOLD_PER_LOOK = 4;
+/** Most orders that are put elsewhere at once when their driver goes, about 2 ms; the next pass puts the others. */
+const MAX_PUT_AT_ONCE = 6;
 
 /**
  * Decides which driver gets which waiting orders, when they are told, and in which order they stop.

@@ -1,7 +1,9 @@
-import { PLANNER_SEEN_MS } from '../limits.ts';
 import { Place } from './place.ts';
 import type { Stop } from './task.ts';
 import type { PlannedDriver } from './types.ts';
+
+/** How long a search that found nothing is not repeated while the routes that it went through are the same. */
+const PLANNER_SEEN_MS = 5 * 60_000;
 
 /** The routes that a search from one went through in vain, by their changes: without new ones it would again. */
 export class Seen {

@@ -1,7 +1,14 @@
-import { PLANNER_BEYOND_SHARE, PLANNER_STARVING_MS } from '../limits.ts';
+import { below } from '../limits.ts';
 import { Place } from './place.ts';
 import { type Route, Seen } from './route.ts';
 import type { OpenOrder, Rules } from './types.ts';
+
+/** What a minute of an order costs that is beyond its store's share, beside one that is within. Below 1. */
+const PLANNER_BEYOND_SHARE = 0.2;
+/** Time after which a minute of an order beyond its promise costs twice as much. */
+const PLANNER_STARVING_MS = 60 * 60_000;
+
+below({ PLANNER_BEYOND_SHARE }, { one: 1 });
 
 const MINUTE_MS = 60_000;
 

@@ -1,9 +1,13 @@
-import { PLANNER_ALTERNATIVES, PLANNER_JOIN_MS } from '../limits.ts';
 import { cheapestInsertion } from './insertion.ts';
 import type { Plan } from './plan.ts';
 import type { Route } from './route.ts';
 import type { Stop, Task } from './task.ts';
 import type { Alternative, Tell, ToldStop } from './types.ts';
+
+/** How long before they are at a store drivers are told of what more they fetch there. */
+const PLANNER_JOIN_MS = 5 * 60_000;
+/** Most of the next best drivers that a reason names. */
+const PLANNER_ALTERNATIVES = 3;
 
 /**
  * What a driver is to be told by now: a driver who is free is told of the next pickup when waiting any longer

@@ -1,15 +1,23 @@
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
-import {
-  MAX_WAIT_PAIRS_PER_LOOK,
-  MAX_WAITS_PER_LOOK,
-  PLANNER_WAIT_AHEAD_MS,
-  PLANNER_WAIT_PLACES,
-  PLANNER_WAIT_WAY_MINUTES,
-} from '../limits.ts';
+import { below, IDLE_WAIT_MS, MAX_WAITS_PER_LOOK } from '../limits.ts';
 import type { Place } from './place.ts';
 import type { Plan } from './plan.ts';
 import type { Route } from './route.ts';
 import type { Wait } from './types.ts';
+
+/** Most stores, those of the most orders, by which idle drivers are asked to wait elsewhere. */
+const PLANNER_WAIT_PLACES = 128;
+/**
+ * Most pairs of a driver and a store that are measured at once for places to wait, about 1 ms: where there are
+ * more, the drivers are counted over some looks.
+ */
+const MAX_WAIT_PAIRS_PER_LOOK = 100_000;
+/** How soon drivers are free that count as near a store where orders are expected. */
+const PLANNER_WAIT_AHEAD_MS = 15 * 60_000;
+/** Longest way to a place to wait; on it a driver is farther from the stores that are left. */
+const PLANNER_WAIT_WAY_MINUTES = 10;
+
+below({ 'PLANNER_WAIT_WAY_MINUTES in ms': PLANNER_WAIT_WAY_MINUTES * 60_000 }, { IDLE_WAIT_MS });
 
 /** Drivers near a store that count, each next one for a share of the one before. */
 const DEPTH = 4;

@@ -1,6 +1,15 @@
-import { DB_PROBE_EVERY_MS, DB_PROBE_MS, DB_PROBE_PARTS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { connect, type Sql } from './connect.ts';
+
+/** Pause between two probes that ask whether the database answers. */
+const DB_PROBE_EVERY_MS = 500;
+/** Longest wait for a probe; then the database counts as away and statements are refused at once. */
+export const DB_PROBE_MS = 1_500;
+/**
+ * Parts in which that wait is counted. A stall of this process counts as one part, however long it is, since
+ * the answer may have arrived meanwhile.
+ */
+const DB_PROBE_PARTS = 15;
 
 /** A circuit breaker: while the database does not answer, statements are refused. */
 export type Breaker = {

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { connect as dial, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import postgres from 'postgres';
-import {
-  DB_CONNECT_TIMEOUT_MS,
-  DB_CONNECTIONS,
-  DB_SILENCE_GRACE_MS,
-  MAX_PENDING_QUERIES,
-  QUERY_DEADLINE_MS,
-  STATEMENT_TIMEOUT_MS,
-} from '../limits.ts';
+import { DB_CONNECTIONS, QUERY_DEADLINE_MS, STATEMENT_TIMEOUT_MS } from '../limits.ts';
 import type { Breaker } from './breaker.ts';
 import { boundStatements } from './deadline.ts';
 import { ARRAY_OF_ELEMENT, CLIENT_TYPES } from './types.ts';
+
+/** Silence beyond the statement time-out after which a connection that owes an answer counts as dead. */
+const DB_SILENCE_GRACE_MS = 2_000;
+/** Longest time to open a connection and log in; then the attempt is given up and made again. */
+const DB_CONNECT_TIMEOUT_MS = 4_000;
+/** Most statements of one process that wait for an answer; one more is refused with 503. */
+const MAX_PENDING_QUERIES = 5_000;
 
 export type Sql = postgres.Sql;
 

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  MIGRATION_LOCK_TIMEOUT_MS,
-  MIGRATION_STATEMENT_TIMEOUT_MS,
-  MIGRATION_TRIES,
-  MIGRATION_WAIT_MS,
-  STATEMENT_TIMEOUT_MS,
-} from '../limits.ts';
+import { STATEMENT_TIMEOUT_MS } from '../limits.ts';
 import { connect, type Sql } from './connect.ts';
 import { withDeadline } from './deadline.ts';
+
+/** Longest statement of a migration, which may rewrite a table. */
+const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
+/** Most attempts of a migration that loses a deadlock with statements at work, or does not get its locks in time. */
+const MIGRATION_TRIES = 5;
+/** Longest wait of a migration for the lock on a table; statements queue up behind it meanwhile. */
+const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
+/** Longest wait for another migrator at work on the same database. */
+const MIGRATION_WAIT_MS = 60_000;
 
 /**
  * Number of the migrators' advisory lock: "same" in ASCII. Any number will do if all versions use the same.

@@ -1,6 +1,8 @@
-import { JOBS_PER_BATCH } from '../limits.ts';
 import type { OutboxRow, QueueName } from '../store/outbox-rows.ts';
 import { batchOf, type JobBatch } from './job-batch.ts';
+
+/** Most owed jobs that are one job to BullMQ. More of them would wait for one worker beside idle ones. */
+export const JOBS_PER_BATCH = 16;
 
 /** A job as BullMQ takes many of them. */
 export type BulkJob = {

@@ -1,8 +1,18 @@
-import { EVENT_SWEEP_MS, EVENT_TURN_MS, EVENT_YIELD_MS, LOSS_REPORT_MS } from '../limits.ts';
+import { below, LOSS_REPORT_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { JobPace } from './job-pace.ts';
 import type { Relay } from './relay.ts';
+
+/** Pause between two such statements, so that the events of many commits share one. */
+export const EVENT_TURN_MS = 100;
+/** The same pause while jobs yield to orders. Above EVENT_TURN_MS; 2,000 events a second still get numbers. */
+export const EVENT_YIELD_MS = 500;
+/** Interval at which the writer looks for events whose notice was lost. Above EVENT_YIELD_MS. */
+export const EVENT_SWEEP_MS = 2_000;
+
+below({ EVENT_TURN_MS }, { EVENT_YIELD_MS });
+below({ EVENT_YIELD_MS }, { EVENT_SWEEP_MS });
 
 export type EventWriter = {
   /** Events may be without a number: gives them theirs soon, however often it is called. */

@@ -1,5 +1,14 @@
-import { MAX_JOB_PRIORITY, SHARE_WINDOW_MS } from '../limits.ts';
+import { below } from '../limits.ts';
 import type { QueueName } from '../store/outbox-rows.ts';
+
+/** Window in which the jobs of a store are counted for its share of a limited rate. */
+const SHARE_WINDOW_MS = 10_000;
+/** Lowest priority of a job. Below 2^21, BullMQ's own bound. */
+const MAX_JOB_PRIORITY = 2_000_000;
+/** First priority that BullMQ refuses. */
+const BULLMQ_PRIORITIES = 2 ** 21;
+
+below({ MAX_JOB_PRIORITY }, { BULLMQ_PRIORITIES });
 
 /**
  * Fair shares of a limited rate. A job's priority (1 goes first) is the number of its store's jobs in the

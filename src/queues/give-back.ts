@@ -1,4 +1,4 @@
-import { JOB_HELD_RETRY_MS } from '../limits.ts';
+import { JOB_HELD_RETRY_MS } from './hold-while-away.ts';
 import type { JobHandler, JobResult } from './queues.ts';
 
 /**

@@ -1,7 +1,11 @@
-import { RELAY_BATCH, RELAY_MARK_MS } from '../limits.ts';
 import type { HandedOver } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+
+/** Most outbox rows in one hand-over, and in one statement that marks them. */
+export const RELAY_BATCH = 500;
+/** Interval at which rows handed over are marked if not done. Two are below OUTBOX_FIRST_LEASE_SECONDS. */
+export const RELAY_MARK_MS = 10_000;
 
 export type HandOverMarks = {
   /** Takes rows that were handed over. */

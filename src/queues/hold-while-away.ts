@@ -1,6 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { JOB_HELD_MS, JOB_HELD_RETRY_MS } from '../limits.ts';
+import { below } from '../limits.ts';
 import type { JobHandler } from './queues.ts';
+
+/** Longest time a worker holds a job while the database is away; then it goes back to the queue. */
+export const JOB_HELD_MS = 30_000;
+/** Interval at which a held job asks whether the database is back. Below JOB_HELD_MS. */
+export const JOB_HELD_RETRY_MS = 500;
+
+below({ JOB_HELD_RETRY_MS }, { JOB_HELD_MS });
 
 /**
  * A handler that holds a job while the database is away and then runs it again. After JOB_HELD_MS, or when

@@ -1,4 +1,23 @@
-import { JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../limits.ts';
+import { below } from '../limits.ts';
+
+/**
+ * Time from arrival to commit above which an order counts as slow, so that jobs of the same process yield to
+ * orders. A commit takes 2 to 5 ms on a quick disk.
+ */
+export const SLOW_ORDER_MS = 20;
+/** Interval at which jobs are handed over, and at which the number that may start follows the orders. */
+export const JOB_TICK_MS = 50;
+/** Most jobs that start in a tick while jobs yield; above it they do not yield any more. */
+export const MAX_PACED_JOBS = 64;
+/** Fewest jobs that start in a tick while jobs yield: 20 a second. Below MAX_PACED_JOBS. */
+export const MIN_PACED_JOBS = 1;
+/**
+ * Longest time for which jobs yield that far. In a flood without end each second after that adds a job a
+ * tick, up to MAX_PACED_JOBS.
+ */
+export const JOB_YIELD_MS = 60_000;
+
+below({ MIN_PACED_JOBS }, { MAX_PACED_JOBS });
 
 /**
  * Lets jobs yield to the orders that are placed at the same process. Both take from the same database and the

@@ -11,27 +11,28 @@ import {
 } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
-import {
-  JOB_ATTEMPTS,
-  JOB_BACKOFF_MS,
-  JOB_FINISH_MS,
-  JOB_HELD_RETRY_MS,
-  JOB_LOCK_MS,
-  KEEP_FAILED_JOBS,
-  LOSS_REPORT_MS,
-  MAX_JOB_STALLS,
-  WORKER_RETRY_MS,
-} from '../limits.ts';
+import { JOB_ATTEMPTS, JOB_BACKOFF_MS, LOSS_REPORT_MS } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { givenBack } from './give-back.ts';
-import { holdWhileAway } from './hold-while-away.ts';
+import { holdWhileAway, JOB_HELD_RETRY_MS } from './hold-while-away.ts';
 import { inTurn } from './in-turn.ts';
 import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
 import type { JobPace } from './job-pace.ts';
 import { isWallClockAhead } from './wall-clock.ts';
+
+/** Time after which a job whose lock was not renewed is run by another worker. */
+const JOB_LOCK_MS = 60_000;
+/** Times a job may lose its worker, which it has then probably ended; then it is left to the sweeper. */
+const MAX_JOB_STALLS = 20;
+/** Pause of a worker after a connection error. BullMQ's own is 15 s. */
+const WORKER_RETRY_MS = 1_000;
+/** Longest wait of a stop for jobs under way; then others do them. Below CLOSE_DEADLINE_MS. */
+const JOB_FINISH_MS = 2_500;
+/** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
+const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
 
 /** Job data holds ids only; a handler reads the truth from the rows. */
 export type JobData = {

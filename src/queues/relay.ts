@@ -1,25 +1,29 @@
-import {
-  JOB_TICK_MS,
-  LOSS_REPORT_MS,
-  RELAY_AHEAD_MS,
-  RELAY_BATCH,
-  RELAY_HELD_MS,
-  RELAY_HELD_ROWS,
-  RELAY_RETRY_MS,
-} from '../limits.ts';
+import { atMost, LOSS_REPORT_MS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { type BulkJob, bulkJobsOf } from './bulk-jobs.ts';
 import { fairShares } from './fair-shares.ts';
-import { createHandOverMarks } from './hand-over-marks.ts';
+import { createHandOverMarks, RELAY_BATCH } from './hand-over-marks.ts';
 import type { JobPace } from './job-pace.ts';
+import { JOB_TICK_MS } from './job-pace.ts';
 import type { JobHandlers } from './queues.ts';
 import { createQueueRoom } from './room.ts';
 import { createUntilDue } from './until-due.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 import { within } from './within.ts';
+
+/** Longest time before it is due that a job is handed over; a later one waits for the sweeper. */
+export const RELAY_AHEAD_MS = 5 * 60_000;
+/** Pause before a failed hand-over is tried again. */
+export const RELAY_RETRY_MS = 500;
+/** Most rows held for a failed hand-over; the rest is left to the sweeper. At least RELAY_BATCH. */
+export const RELAY_HELD_ROWS = 5_000;
+/** Age above which a row is not held any more. Below OUTBOX_FIRST_LEASE_SECONDS. */
+export const RELAY_HELD_MS = 25_000;
+
+atMost({ RELAY_BATCH }, { RELAY_HELD_ROWS });
 
 type Adder = {
   addBulk(jobs: BulkJob[]): Promise<unknown>;

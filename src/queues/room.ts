@@ -1,5 +1,11 @@
-import { MAX_QUEUED_JOBS, QUEUE_CHECK_MS, QUEUE_CHECK_ROWS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
+
+/** Most jobs of a queue that wait, a kilobyte each; more stay in the outbox until half of them are done. */
+export const MAX_QUEUED_JOBS = 10_000;
+/** Jobs handed over between two counts of a queue. At least RELAY_BATCH, or a full one would never fit. */
+export const QUEUE_CHECK_ROWS = 1_000;
+/** Shortest time before a full queue is asked again. */
+export const QUEUE_CHECK_MS = 1_000;
 
 export type QueueRoom = {
   /** Reserves room for a number of jobs; false if there is none. */

@@ -1,26 +1,42 @@
-import {
-  DRIVER_ACTIONS_KEPT_DAYS,
-  DUE_CHARGES_ROWS,
-  END_LEASES_ROWS,
-  ENDED_KEYS_ROWS,
-  EVENTS_KEPT_DAYS,
-  MAX_PAYMENT_ATTEMPTS,
-  OUTBOX_KEPT_DAYS,
-  OUTBOX_PRUNE_ROWS,
-  OUTBOX_SWEEP_MS,
-  OUTBOX_SWEEP_ROWS,
-  OUTBOX_SWEEP_SOON_MS,
-  PARKED_ENDED_ROWS,
-  RECEIVERS_PER_SWEEP,
-  TEXT_COUNT_DAYS,
-  WEBHOOK_KEPT_DAYS,
-} from '../limits.ts';
+import { atMost, below, MAX_PAYMENT_ATTEMPTS } from '../limits.ts';
 import type { QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
 import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { JobLossCheck } from './job-loss.ts';
 import type { Relay } from './relay.ts';
+
+/** Interval at which the sweeper looks for owed rows whose lease has ended. */
+export const OUTBOX_SWEEP_MS = 5_000;
+/** Most rows that one sweep takes. */
+export const OUTBOX_SWEEP_ROWS = 1_000;
+/** Pause before the next sweep where more rows are owed, or a command owes some. Below OUTBOX_SWEEP_MS. */
+export const OUTBOX_SWEEP_SOON_MS = 250;
+/** Leases that one statement ends after Redis has lost its jobs; a tenth of a second. */
+export const END_LEASES_ROWS = 5_000;
+/** Days for which done rows are kept for inspection. */
+export const OUTBOX_KEPT_DAYS = 7;
+/** Most rows that one statement prunes. */
+export const OUTBOX_PRUNE_ROWS = 5_000;
+/** Days for which drivers' actions are remembered, so that a repeated one gets its first answer. */
+export const DRIVER_ACTIONS_KEPT_DAYS = 7;
+/** Declined charges that one statement makes owed again when their time has come. */
+const DUE_CHARGES_ROWS = 500;
+/** Days for which the counts of texts are kept. */
+const TEXT_COUNT_DAYS = 2;
+/** Most receivers with parked deliveries that one sweep tries. At most OUTBOX_SWEEP_ROWS. */
+const RECEIVERS_PER_SWEEP = 500;
+/** Most parked deliveries that a statement gives up; a third of a second. */
+const PARKED_ENDED_ROWS = 5_000;
+/** Days for which deliveries are kept to be listed and replayed. Above WEBHOOK_TRIED_SECONDS. */
+export const WEBHOOK_KEPT_DAYS = 30;
+/** Days for which events are kept. */
+const EVENTS_KEPT_DAYS = 30;
+/** Most ended keys that one statement marks as revoked. */
+export const ENDED_KEYS_ROWS = 500;
+
+below({ OUTBOX_SWEEP_SOON_MS }, { OUTBOX_SWEEP_MS });
+atMost({ RECEIVERS_PER_SWEEP }, { OUTBOX_SWEEP_ROWS });
 
 export type SweeperStore = Pick<
   Store,

@@ -1,6 +1,13 @@
-import { JOB_TICK_MS, RELAY_SOON_MS, RELAY_SOON_ROWS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { OutboxRow } from '../store/outbox-rows.ts';
+import { JOB_TICK_MS } from './job-pace.ts';
+
+/** Longest time before they are due that rows are held so that they share a job. Below RELAY_AHEAD_MS. */
+const RELAY_SOON_MS = 60_000;
+/**
+ * Most rows held until they are due; the rest is left to the sweeper. A text of each order of a burst is one.
+ */
+export const RELAY_SOON_ROWS = 100_000;
 
 export type UntilDue = {
   /** Holds the rows that are due soon; returns the others. Those beyond the bound are left to the sweeper. */

@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAX_STAND_IN_DELAY_MS, MAX_STAND_IN_FAULTS } from '../limits.ts';
+
+/** Most faults that can be ordered from a stand-in in advance. */
+const MAX_STAND_IN_FAULTS = 10_000;
+/** Longest latency or delay that can be ordered from a stand-in. */
+const MAX_STAND_IN_DELAY_MS = 120_000;
 
 /** `before`: the request takes no effect. `after`: it takes effect, and only its reply is spoilt. */
 type Effect = 'before' | 'after';

@@ -1,6 +1,8 @@
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { MAX_LEDGER_BYTES } from '../limits.ts';
+
+/** Size in bytes at which a ledger file is set aside; it replaces the one set aside before. */
+export const MAX_LEDGER_BYTES = 8 * 1024 * 1024;
 
 export type Ledger<Entry> = {
   /** Writes an entry before it returns, so that a kill loses nothing that was answered. */

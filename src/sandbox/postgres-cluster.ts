@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { POSTGRES_INIT_MS } from '../limits.ts';
 import { type Binaries, programPath } from './postgres-binaries.ts';
 import type { Place } from './postgres-place.ts';
+
+/** Longest wait for initdb. It takes a second, or ten on a slow disk. */
+const POSTGRES_INIT_MS = 120_000;
 
 /** The service's database, and the role that owns it. */
 export const DATABASE = 'sameday';

@@ -1,20 +1,25 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  POSTGRES_FAST_STOP_MS,
-  POSTGRES_IMMEDIATE_STOP_MS,
-  POSTGRES_LOG_BYTES,
-  POSTGRES_LOG_CHECK_MS,
-  POSTGRES_POLL_MS,
-  POSTGRES_READY_MS,
-  POSTGRES_TELL_MS,
-  PROCESS_TOOL_MS,
-} from '../limits.ts';
 import { type Binaries, programPath } from './postgres-binaries.ts';
 import { serverSettings, spawnOptions } from './postgres-cluster.ts';
 import type { Place } from './postgres-place.ts';
-import { processCommand, processStart } from './processes.ts';
+import { PROCESS_TOOL_MS, processCommand, processStart } from './processes.ts';
+
+/** Longest wait for the embedded Postgres to accept connections. After a crash it replays its log first. */
+const POSTGRES_READY_MS = 120_000;
+/** Interval at which the state of a starting or stopping Postgres is read. */
+const POSTGRES_POLL_MS = 10;
+/** Interval at which a start that takes long says so. */
+const POSTGRES_TELL_MS = 2_000;
+/** Longest wait for an orderly stop of the embedded Postgres. */
+const POSTGRES_FAST_STOP_MS = 5_000;
+/** Longest wait for an immediate stop after that, and then for its end by force. */
+const POSTGRES_IMMEDIATE_STOP_MS = 2_000;
+/** Size in bytes above which the log of the embedded Postgres is emptied. */
+const POSTGRES_LOG_BYTES = 4 * 1024 * 1024;
+/** Interval at which the size of that log is checked. */
+const POSTGRES_LOG_CHECK_MS = 60_000;
 
 const SETPRIV = '/usr/bin/setpriv';
 

@@ -1,6 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POSTGRES_RETRY_PAUSE_MS, POSTGRES_USER_TRIES, PROCESS_TOOL_MS } from '../limits.ts';
+import { PROCESS_TOOL_MS } from './processes.ts';
+
+/** Pause between two such attempts. */
+export const POSTGRES_RETRY_PAUSE_MS = 100;
+/** Most attempts to make the user of the embedded Postgres. A user is made in 0.1 s, one after the other. */
+const POSTGRES_USER_TRIES = 50;
 
 export type UnixUser = { readonly uid: number; readonly gid: number };
 

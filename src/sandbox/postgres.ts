@@ -2,13 +2,26 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POSTGRES_CONNECTIONS, POSTGRES_RETRY_MS, POSTGRES_RETRY_PAUSE_MS } from '../limits.ts';
+import { below, DB_CONNECTIONS, LIST_DB_CONNECTIONS, MAX_COMMITS_IN_FLIGHT, QUEUE_DB_CONNECTIONS } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
 import { type Binaries, prepareBinaries } from './postgres-binaries.ts';
 import { DATABASE, initCluster, ROLE } from './postgres-cluster.ts';
 import { openPlace, type Place } from './postgres-place.ts';
 import { findPostmaster, type Postmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';
+import { POSTGRES_RETRY_PAUSE_MS } from './postgres-user.ts';
 import { processStart } from './processes.ts';
+
+/** Time for which a start is tried again while the processes of a killed Postgres free what they hold. */
+const POSTGRES_RETRY_MS = 30_000;
+/** Connections of the embedded Postgres. Above the pools of two processes, with room for psql. */
+const POSTGRES_CONNECTIONS = 100;
+
+below(
+  {
+    'pools of two processes': 2 * (DB_CONNECTIONS + LIST_DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS),
+  },
+  { POSTGRES_CONNECTIONS },
+);
 
 export type EmbeddedPostgres = {
   /** Holds user and password, so it must not be logged. */

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { PROCESS_TOOL_MS } from '../limits.ts';
+
+/** Longest run of `ps` or `setpriv`. */
+export const PROCESS_TOOL_MS = 2_000;
 
 /**
  * The start of a process, as a text for comparison only; undefined where it is not alive. Together with the

@@ -1,7 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CLAIM_WRITTEN_MS } from '../limits.ts';
 import { processStart } from './processes.ts';
+
+/** Time after which a claim on the data folder that is still empty counts as left by a process that died. */
+const CLAIM_WRITTEN_MS = 2_000;
 
 /** What a running service tells other processes with the same DATA_DIR: a second start, the command line. */
 export type ServiceFacts = {

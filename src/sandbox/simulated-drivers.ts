@@ -1,9 +1,17 @@
 import { WebSocket } from 'ws';
 import type { Scenario } from '../domain/scenario.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import { SIMULATED_DELIVERY_MS, SIMULATED_REQUEST_MS, SIMULATED_RETRY_MS, SIMULATED_TICK_MS } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { around, drawPhoto, seededRandom, speedOf } from './simulated-world.ts';
+
+/** Interval at which a simulated driver moves and reports. */
+const SIMULATED_TICK_MS = 1_000;
+/** Shortest time from the assignment to the end of a simulated order. Above MIN_DELIVERY_MS. */
+const SIMULATED_DELIVERY_MS = 35_000;
+/** Pause before a simulated driver whose socket closed connects again. */
+const SIMULATED_RETRY_MS = 2_000;
+/** Longest request of a simulated driver. */
+const SIMULATED_REQUEST_MS = 10_000;
 
 /** What a simulated driver reads of the order it is given. */
 type GivenOrder = {

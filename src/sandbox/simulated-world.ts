@@ -1,6 +1,12 @@
 import sharp from 'sharp';
 import type { Point } from '../geo/point.ts';
-import { SIMULATED_LEG_MS, SIMULATED_SPEED_METERS_PER_SECOND, SIMULATED_TOP_METERS_PER_SECOND } from '../limits.ts';
+
+/** Speed of a simulated driver: a motorway's, so that a demonstration takes a minute. */
+const SIMULATED_SPEED_METERS_PER_SECOND = 25;
+/** Time in which a simulated driver wants to make a leg; for a longer way they hurry. */
+const SIMULATED_LEG_MS = 60_000;
+/** Speed of one who hurries. Below PLAUSIBLE_METERS_PER_SECOND, so that no payout is held for it. */
+const SIMULATED_TOP_METERS_PER_SECOND = 38;
 
 /** A random point within `meters` of another, more often near than far. */
 export function around(center: Point, meters: number, random: () => number): Point {

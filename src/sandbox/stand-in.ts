@@ -1,7 +1,11 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MAX_STAND_IN_BODY_BYTES, MAX_STAND_IN_RECORDS } from '../limits.ts';
 import { type Fault, type FaultOrder, Faults, parseFaultOrder } from './faults.ts';
+
+/** Largest request to a stand-in in bytes. */
+const MAX_STAND_IN_BODY_BYTES = 256 * 1024;
+/** Most records of each kind (payments, keys, messages) that a stand-in remembers, about 500 bytes each. */
+const MAX_STAND_IN_RECORDS = 20_000;
 
 export type StandInRequest = {
   readonly method: string;

@@ -1,11 +1,18 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import {
-  MAX_STAND_IN_EVENTS,
-  STAND_IN_EVENT_BACKOFF_MS,
-  STAND_IN_EVENT_TIMEOUT_MS,
-  STAND_IN_EVENT_TRIES,
-  STAND_IN_EVENTS_AT_ONCE,
-} from '../limits.ts';
+import { below, REQUEST_DEADLINE_MS } from '../limits.ts';
+
+/** Most events that the stand-in keeps until they are taken; further ones are dropped. */
+const MAX_STAND_IN_EVENTS = 10_000;
+/** Deliveries of events that the stand-in makes at once. */
+const STAND_IN_EVENTS_AT_ONCE = 8;
+/** Tries of an event before the stand-in gives it up. */
+export const STAND_IN_EVENT_TRIES = 12;
+/** Pause of the stand-in after the first failed try of an event; each further one is twice as long. */
+const STAND_IN_EVENT_BACKOFF_MS = 50;
+/** Longest wait of the stand-in for the answer to an event. Above REQUEST_DEADLINE_MS. */
+const STAND_IN_EVENT_TIMEOUT_MS = 20_000;
+
+below({ REQUEST_DEADLINE_MS }, { STAND_IN_EVENT_TIMEOUT_MS });
 
 /** Where the stand-in sends its events, and how. */
 export type EventTarget = {

@@ -1,4 +1,3 @@
-import { STAND_IN_SEARCH_LAG_MS } from '../limits.ts';
 import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
 import { StripeCards } from './stripe-cards.ts';
 import { controlDashboard, createDashboard, type Dashboard, tellOfPayment, tellOfRefund } from './stripe-dashboard.ts';
@@ -15,6 +14,9 @@ import {
 } from './stripe-objects.ts';
 import { fingerprint, keyOf, type StripeEntry, StripeRecords } from './stripe-records.ts';
 import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts';
+
+/** Time until the stand-in's search finds a payment: what Stripe's search takes on a good day. */
+export const STAND_IN_SEARCH_LAG_MS = 60_000;
 
 export type StripeStandIn = StandIn & {
   /** What people and banks do at Stripe; over HTTP see stripe-dashboard.ts. */

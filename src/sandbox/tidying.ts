@@ -1,15 +1,36 @@
 import type { PlaceRequest } from '../dispatch/place-request.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
-import {
-  SANDBOX_CROWDED_ORDERS,
-  SANDBOX_KEPT_ORDERS,
-  SANDBOX_SURPLUS_AGE_MS,
-  SANDBOX_TIDY_MS,
-  SANDBOX_TIDY_ORDERS,
-} from '../limits.ts';
+import { below, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
+
+/**
+ * Longest wait of an order where drivers are simulated, whatever its tier allows. A released one waits
+ * longer.
+ */
+export const SANDBOX_MAX_WAIT_SECONDS = 600;
+/** Waiting orders for each simulated driver: what they take in a minute. The sandbox expires a surplus. */
+export const SANDBOX_ORDERS_PER_DRIVER = 2;
+/** Age at which a waiting order counts as surplus then. Below SANDBOX_MAX_WAIT_SECONDS. */
+export const SANDBOX_SURPLUS_AGE_MS = 10_000;
+/**
+ * Newest waiting orders that are no surplus, and as many that were asked for again: those of a person who
+ * tries the sandbox after a load test.
+ */
+export const SANDBOX_KEPT_ORDERS = 4;
+/** Most surplus orders that one statement expires, in about half a second. */
+export const SANDBOX_TIDY_ORDERS = 2_000;
+/**
+ * Waiting orders above which one such statement follows the other although orders arrive. Far below
+ * MAX_WAITING_ORDERS.
+ */
+const SANDBOX_CROWDED_ORDERS = 30_000;
+/** Interval of these statements while orders arrive; afterwards one follows the other. */
+const SANDBOX_TIDY_MS = 1_000;
+
+below({ SANDBOX_CROWDED_ORDERS }, { MAX_WAITING_ORDERS });
+below({ SANDBOX_SURPLUS_AGE_MS }, { 'SANDBOX_MAX_WAIT_SECONDS in ms': SANDBOX_MAX_WAIT_SECONDS * 1_000 });
 
 type TidyingParts = {
   readonly matcher: Pick<Matcher, 'waitingCount'>;

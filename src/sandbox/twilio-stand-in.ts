@@ -1,5 +1,4 @@
 import { SCENARIO_PHONES } from '../domain/scenario.ts';
-import { STAND_IN_DELIVERS_MS } from '../limits.ts';
 import { readOptOut } from '../vendors/twilio-calls.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import {
@@ -26,6 +25,9 @@ import {
   refusal,
   statusForm,
 } from './twilio-forms.ts';
+
+/** Time from a text to the news that its phone has it, at the stand-in for Twilio. */
+const STAND_IN_DELIVERS_MS = 300;
 
 /** Twilio names the number itself, which `{to}` stands for. */
 const NO_PHONE = "The 'To' number {to} is not a valid phone number.";

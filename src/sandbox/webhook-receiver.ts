@@ -1,7 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import { MAX_WEBHOOKS_REMEMBERED, WEBHOOK_TOLERANCE_SECONDS } from '../limits.ts';
 import { signWebhook } from '../vendors/webhook-signature.ts';
 import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
+
+/** Most webhooks that the demo store remembers, the last ones. */
+const MAX_WEBHOOKS_REMEMBERED = 100;
+/** Largest difference of a webhook's time from its receiver's clock, as Standard Webhooks' libraries have. */
+const WEBHOOK_TOLERANCE_SECONDS = 300;
 
 /**
  * Starts the demo store's own server, which accepts webhooks with a valid signature and time and refuses

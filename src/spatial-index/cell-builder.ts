@@ -1,6 +1,6 @@
 import { childDigit, coarseCell, FINEST } from '../geo/cells.ts';
 import { chordSquared, writeVector } from '../geo/point.ts';
-import { CELL_SPLIT_MEMBERS, MAX_TIERS } from '../limits.ts';
+import { MAX_TIERS } from '../limits.ts';
 import {
   BLOCK,
   CELL_RADIUS,
@@ -19,6 +19,9 @@ import type { CellTrees } from './cell-trees.ts';
 import type { Cells } from './cells.ts';
 import { capacityOf, MEMBER_STRIDE, sizeFor } from './member-pool.ts';
 import type { Members } from './members.ts';
+
+/** Most drivers, or waiting orders, in a cell; then it is divided. Reading 64 is as quick as finding it. */
+export const CELL_SPLIT_MEMBERS = 64;
 
 /** Spare room of the pool after a build, as a part of what was built; cells grow and divide. */
 const HEADROOM = 1 / 8;

@@ -1,13 +1,18 @@
 import { FINEST } from '../geo/cells.ts';
 import { chordSquared, writeVector } from '../geo/point.ts';
-import { CELL_MERGE_MEMBERS, CELL_SPLIT_MEMBERS } from '../limits.ts';
+import { below } from '../limits.ts';
 import { CELL_RADIUS, CELL_STRIDE, COUNT, EVERY_BIT, LINK_STRIDE, NO_CELL, withMargin } from './cell.ts';
-import { CellBuilder } from './cell-builder.ts';
+import { CELL_SPLIT_MEMBERS, CellBuilder } from './cell-builder.ts';
 import { CellTrees } from './cell-trees.ts';
 import { Cells } from './cells.ts';
 import { MEMBER_STRIDE, MEMBER_TAG, memberOf, tagOf } from './member-pool.ts';
 import { BEGIN, HOME, LAT, LNG, Members, OFFSET, PATH, STAMP, STATE_STRIDE, TIERS, UNKNOWN_PATH } from './members.ts';
 import { sortByPath } from './sort-by-path.ts';
+
+/** Most members of a divided cell that is merged. Below CELL_SPLIT_MEMBERS, or cells would go to and fro. */
+export const CELL_MERGE_MEMBERS = 16;
+
+below({ CELL_MERGE_MEMBERS }, { CELL_SPLIT_MEMBERS });
 
 /**
  * Members (drivers, or waiting orders) at places on the globe, each serving some tiers, indexed for searches.

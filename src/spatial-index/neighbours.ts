@@ -1,9 +1,11 @@
 import type RBush from 'rbush';
 import { boxAround } from '../geo/box.ts';
 import { chordSquared } from '../geo/point.ts';
-import { MAX_NEIGHBOURS } from '../limits.ts';
 import { CELL_RADIUS, CELL_STRIDE, type CellBox, COVER_RADII } from './cell.ts';
 import type { Cells } from './cells.ts';
+
+/** Most neighbours of a cell kept in a list. Beside a crowd there are more, which a tree finds faster. */
+const MAX_NEIGHBOURS = 100;
 
 /** A neighbour as a list holds it: the unit vector of its centre, its radius as a chord, its number. */
 export const NEIGHBOUR_STRIDE = 5;

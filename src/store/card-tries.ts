@@ -1,6 +1,20 @@
 import type { Fragment, Sql } from 'postgres';
-import { CARD_WAIT_SECONDS, CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../limits.ts';
+import { below } from '../limits.ts';
 import { UNCOUNTED_DECLINES } from '../vendors/stripe-declines.ts';
+
+/**
+ * Declines of one card in CARD_WINDOW_SECONDS after which no charge is tried again on it. Networks fine tries
+ * beyond 10; two are left for orders that are new, or tried by two workers in the same moment.
+ */
+export const MAX_CARD_DECLINES = 8;
+/** Time for which the networks count the declines of a card. */
+export const CARD_WINDOW_SECONDS = 24 * 3_600;
+/** Shortest time for which a retry waits whose card has no room for another decline, and until it is asked about again. */
+export const CARD_WAIT_SECONDS = 15 * 60;
+/** Declines of a card in a day beyond which its network fines each try. */
+const NETWORK_DECLINES = 10;
+
+below({ MAX_CARD_DECLINES }, { NETWORK_DECLINES });
 
 /** The card of the order `o` of the store `r`. A charge that is tried again by hand goes to the store's card. */
 export const cardOf = (sql: Sql): Fragment => sql`

@@ -1,8 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
-import { NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { firstLease, jobsAsJson } from './fragments.ts';
+import { firstLease, jobsAsJson, NOTICE_IDS } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 
 /** The result of a change to an order. */

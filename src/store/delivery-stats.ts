@@ -1,9 +1,16 @@
 import type { Fragment, Sql } from 'postgres';
-import { PLAN_PAST_MS, STATS_LATE_MS, STATS_MS } from '../limits.ts';
+import { below } from '../limits.ts';
 import type { Db } from './db.ts';
 import { promisedBy } from './order-times.ts';
 import type { Printable } from './pages.ts';
-import { isPlannedTier } from './plan-readings.ts';
+import { isPlannedTier, PLAN_PAST_MS } from './plan-readings.ts';
+
+/** Time for which deliveries are counted in `stats`: a day, so that no hour of it is missing. */
+export const STATS_MS = 24 * 3_600_000;
+/** Time by which numbers of events may be given late without a delivery missing there. Below STATS_MS. */
+const STATS_LATE_MS = 3_600_000;
+
+below({ STATS_LATE_MS }, { STATS_MS });
 
 /**
  * How well deliveries go, for the operator: how many an hour, in the last hour and in the last day; of the last

@@ -1,9 +1,18 @@
 import type { ExpectedOrders, WaitPlace } from '../domain/idle-wait.ts';
 import { firstIdAt } from '../domain/ids.ts';
 import { weeksBefore, ZONES, type Zone, zoneOf } from '../domain/local-time.ts';
-import { DEMAND_BACK_MS, DEMAND_ORDERS, DEMAND_WEEKS, MAX_DEMAND_PLACES, PLANNER_DEMAND_MS } from '../limits.ts';
+import { below, MAX_DEMAND_PLACES, PLANNER_DEMAND_MS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
+
+/** Age of the oldest order of the last hours that counts: a sixteenth. Above PLANNER_DEMAND_MS. */
+export const DEMAND_BACK_MS = 4 * 60 * 60_000;
+/** Weeks before, whose orders at this hour count. */
+export const DEMAND_WEEKS = 4;
+/** Most orders of the last hours, and of an hour of each week before, that are counted: the newest. */
+const DEMAND_ORDERS = 20_000;
+
+below({ PLANNER_DEMAND_MS }, { DEMAND_BACK_MS });
 
 const HOUR_MS = 3_600_000;
 

@@ -1,9 +1,9 @@
 import type { IdleWait } from '../domain/idle-wait.ts';
 import type { Lease } from '../domain/plan.ts';
 import type { Point } from '../geo/point.ts';
-import { IDLE_WAIT_PAUSE_MS, NOTICE_IDS } from '../limits.ts';
+import { IDLE_WAIT_PAUSE_MS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { rowsOf } from './fragments.ts';
+import { NOTICE_IDS, rowsOf } from './fragments.ts';
 import { holdsLease } from './plans.ts';
 
 const waitRows = rowsOf<IdleWait>([

@@ -1,9 +1,11 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress, DropoffNotes } from '../domain/order.ts';
-import { MAX_DROPOFF_CHANGES } from '../limits.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 import type { Db } from './db.ts';
 import { rowsOf } from './fragments.ts';
+
+/** Most changes of the notes for one dropoff, an event each. Above DROPOFF_CHANGES_PER_MINUTE. */
+export const MAX_DROPOFF_CHANGES = 20;
 
 /** A dropoff address without a geocoder's point, and the store and age of its order. */
 export type UnlocatedDropoff = {

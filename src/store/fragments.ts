@@ -1,7 +1,34 @@
 import type { Fragment, Sql } from 'postgres';
 import type { HoldReason } from '../domain/hold.ts';
-import { OUTBOX_FIRST_LEASE_SECONDS } from '../limits.ts';
+import { below } from '../limits.ts';
 import { ARRAY_OF } from '../postgres/types.ts';
+
+/** Most ids in one notice, 37 bytes each. Below the 8,000 bytes that a notice of Postgres may have. */
+export const NOTICE_IDS = 200;
+/** Most new orders in one notice, with what it tells of each. Below the same bound. */
+export const NOTICE_ORDERS = 24;
+/** Time for which the sweeper leaves a newly written row to the process that wrote it. */
+export const OUTBOX_FIRST_LEASE_SECONDS = 30;
+/** Size below which Postgres accepts a notice, in bytes. */
+const POSTGRES_NOTICE_BYTES = 8_000;
+/** Process id, kind and colons that stand before the ids of a notice, at most. */
+const NOTICE_HEADER_BYTES = 32;
+/** A UUID and a comma. */
+const NOTICE_ID_BYTES = 37;
+/** What a notice tells of a new order: two UUIDs, four coordinates, four times and a slot, with what parts them. */
+const NOTICE_GIVEN_BYTES = 2 * 40 + 4 * 26 + 4 * 18 + 12;
+
+below(
+  { 'NOTICE_IDS with their header in bytes': NOTICE_IDS * NOTICE_ID_BYTES + NOTICE_HEADER_BYTES },
+  { POSTGRES_NOTICE_BYTES },
+);
+below(
+  {
+    'NOTICE_ORDERS with their header in bytes':
+      NOTICE_ORDERS * (NOTICE_ID_BYTES + NOTICE_GIVEN_BYTES) + NOTICE_HEADER_BYTES,
+  },
+  { POSTGRES_NOTICE_BYTES },
+);
 
 /**
  * The statuses of an order that a driver carries, as `ACTIVE_STATUSES` of the domain lists them. They are the

@@ -1,11 +1,16 @@
 import type { Receipt } from '../domain/payout.ts';
-import { LATE_PICKUP_LAG_SECONDS } from '../limits.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
 import type { ActionStamp } from './lifecycle.ts';
 import { receiptData } from './payout-rows.ts';
 import { insertText, type TextOwed, textJob } from './text-rows.ts';
+
+/**
+ * Seconds by which a phone's clock may be behind where it says that a parcel was fetched after the order was given:
+ * above what a phone that sets its clock by the network is ever off, and below what a driver needs for the way.
+ */
+export const LATE_PICKUP_LAG_SECONDS = 60;
 
 /**
  * Records the pickup of a former driver, who fetched the parcel while nobody heard of them, in place of the

@@ -1,11 +1,20 @@
 import type { Fragment, Sql } from 'postgres';
 import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } from '../domain/order.ts';
 import type { Receipt } from '../domain/payout.ts';
-import { RELEASE_COUNTED_SECONDS, RELEASE_PAUSE_SECONDS, RELEASED_ORDER_WAIT_SECONDS } from '../limits.ts';
+import { below } from '../limits.ts';
 import { type ChangedOrder, changeAlike, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
 import type { Db } from './db.ts';
 import { insertPayout, receiptData } from './payout-rows.ts';
 import { insertText, type TextOwed, textJob } from './text-rows.ts';
+
+/** Shortest time before a released order expires, so that it has a chance of another driver. */
+const RELEASED_ORDER_WAIT_SECONDS = 3_600;
+/** Time in which so many releases use up a driver's budget, and the pause after that: an hour. */
+const RELEASE_PAUSE_SECONDS = 3_600;
+/** Time for which a driver's releases lengthen the next pause. Above RELEASE_PAUSE_SECONDS. */
+const RELEASE_COUNTED_SECONDS = 24 * 3_600;
+
+below({ RELEASE_PAUSE_SECONDS }, { RELEASE_COUNTED_SECONDS });
 
 /** What a driver's phone says of an action: its id for it, and the time of it by the phone's clock. */
 export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };

@@ -1,13 +1,16 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import { FIRST_ID, firstIdAt, isId } from '../domain/ids.ts';
 import { ACTIVE_STATUSES, type OrderStatus } from '../domain/order.ts';
-import { DEFAULT_UNPAID_ORDERS_ALLOWED, LIST_CLOCK_DAYS, LIST_FIRST_PART, LIST_PART } from '../limits.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
 import { fleetOnDuty, isNotYet, promisedBy, whyWaiting } from './order-times.ts';
 import {
   type From,
   inOrder,
+  LIST_CLOCK_DAYS,
+  LIST_FIRST_PART,
+  LIST_PART,
   type ListSearch,
   type Page,
   type PageRequest,

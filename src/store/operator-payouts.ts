@@ -1,11 +1,12 @@
 import type { Fragment, Sql } from 'postgres';
 import { FIRST_ID, isId } from '../domain/ids.ts';
 import type { PayoutStatus } from '../domain/payout.ts';
-import { LIST_FIRST_PART, LIST_PART } from '../limits.ts';
 import type { Db } from './db.ts';
 import {
   type From,
   inOrder,
+  LIST_FIRST_PART,
+  LIST_PART,
   type ListSearch,
   type Page,
   type PageRequest,

@@ -1,16 +1,15 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import { firstIdAt } from '../domain/ids.ts';
-import {
-  DEFAULT_UNPAID_ORDERS_ALLOWED,
-  DUE_TOLERANCE_MS,
-  LIST_CLOCK_DAYS,
-  REFUND_MISSING_SECONDS,
-  STATS_MS,
-} from '../limits.ts';
+import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../limits.ts';
 import type { Db } from './db.ts';
-import { fleetOnDuty, isNotYet, whyWaiting } from './order-times.ts';
+import { STATS_MS } from './delivery-stats.ts';
+import { DUE_TOLERANCE_MS, fleetOnDuty, isNotYet, whyWaiting } from './order-times.ts';
 import type { Printable } from './pages.ts';
+import { LIST_CLOCK_DAYS } from './pages.ts';
 import { meantDriver } from './plan-readings.ts';
+
+/** Time after an order's end from which the operator's figures count a charge as not refunded. */
+export const REFUND_MISSING_SECONDS = 60;
 
 /** A store with its webhook and its keys' ids, or an application; null for neither. */
 export async function showRetailer(

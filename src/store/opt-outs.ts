@@ -1,6 +1,8 @@
-import { OPT_OUT_MESSAGES_KEPT } from '../limits.ts';
 import type { Db } from './db.ts';
 import { phoneHash } from './text-rows.ts';
+
+/** Messages of a phone that are remembered, so that one which Twilio sends again changes nothing. */
+const OPT_OUT_MESSAGES_KEPT = 10;
 
 /**
  * Heeds a phone's wish for no texts, or for texts again. A message that was heeded before, and one that asks

@@ -5,11 +5,23 @@ import { EARTH_RADIUS_METERS } from '../geo/point.ts';
 import {
   ARRIVAL_DETOUR,
   ARRIVAL_FAST_METERS_PER_SECOND,
-  DEFAULT_PROMISE_MINUTES,
-  DUE_TOLERANCE_MS,
+  atMost,
+  CLOCK_ROUND_TRIP_MS,
+  MIN_PROMISE_MINUTES,
 } from '../limits.ts';
 import { active, holdReason } from './fragments.ts';
 import { isPlanned } from './plan-readings.ts';
+
+/** The promise where the tier's row is gone, in minutes: that of `standard`. At least MIN_PROMISE_MINUTES. */
+const DEFAULT_PROMISE_MINUTES = 180;
+/**
+ * Time by which processes may give an order before it is due, since each measures the database's clock by
+ * itself. At least CLOCK_ROUND_TRIP_MS, twice the error of that, and below DUE_SOON_MS.
+ */
+export const DUE_TOLERANCE_MS = 1_000;
+
+atMost({ MIN_PROMISE_MINUTES }, { DEFAULT_PROMISE_MINUTES });
+atMost({ CLOCK_ROUND_TRIP_MS }, { DUE_TOLERANCE_MS });
 
 /** Until when the order `o` is promised; one of the build before this has its tier's promise. */
 export const promisedBy = (sql: Sql, order: Fragment): Fragment => sql`

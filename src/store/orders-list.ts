@@ -1,11 +1,24 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import type { TimedOrder } from '../domain/estimate.ts';
 import type { OrderStatus } from '../domain/order.ts';
-import { LIST_OVERLAP_MS, LIST_SCAN_ROWS } from '../limits.ts';
+import { below, STATEMENT_TIMEOUT_MS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { createPlaces, onRoute } from './order-on-route.ts';
 import { scheduleColumns, toScheduled } from './order-times.ts';
 import { shownPlan } from './plan-readings.ts';
+
+/**
+ * Time by which a list of changes looks back before its cursor, as a change is committed later than its own
+ * time says. Above STATEMENT_TIMEOUT_MS, which bounds that delay.
+ */
+const LIST_OVERLAP_MS = 10_000;
+/** Orders that one page of such a list looks at before it ends early: 10 ms. Above the largest page, of 100. */
+export const LIST_SCAN_ROWS = 5_000;
+/** Largest page of a list that its schema allows, in orders. */
+const LARGEST_PAGE = 100;
+
+below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
+below({ LARGEST_PAGE }, { LIST_SCAN_ROWS });
 
 /** The last order of a page: the time of its last change in microseconds since 1970, and its id. */
 export type OrderCursor = { readonly updatedMicros: string; readonly id: string };

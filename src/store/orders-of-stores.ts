@@ -1,15 +1,24 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../domain/order.ts';
-import { LIST_SCAN_ROWS, LIST_SCAN_ROWS_PER_STORE } from '../limits.ts';
+import { below } from '../limits.ts';
 import type { Db } from './db.ts';
 import {
   createdWithin,
+  LIST_SCAN_ROWS,
   listedWithin,
   type OrderFilter,
   type OrderPage,
   ordersIn,
   readOrderPage,
 } from './orders-list.ts';
+
+/**
+ * Orders of each store that a page of an organization's list looks at, where LIST_SCAN_ROWS shared among its
+ * stores would be fewer. With MAX_ORGANIZATION_STORES it looks at 20,000, in under 0.1 s. Below LIST_SCAN_ROWS.
+ */
+export const LIST_SCAN_ROWS_PER_STORE = 20;
+
+below({ LIST_SCAN_ROWS_PER_STORE }, { LIST_SCAN_ROWS });
 
 /**
  * The orders of several stores, as `listStoreOrders` lists those of one, each with its `retailer_id`. A page

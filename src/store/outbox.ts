@@ -1,7 +1,20 @@
-import { OUTBOX_HAND_OVER_SECONDS, OUTBOX_LEASE_SECONDS } from '../limits.ts';
+import { below, JOB_ATTEMPTS, JOB_BACKOFF_MS, STRIPE_TIMEOUT_MS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { rowsOf } from './fragments.ts';
+import { OUTBOX_FIRST_LEASE_SECONDS, rowsOf } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows, QUEUES, type QueueName } from './outbox-rows.ts';
+
+/** Time for which the sweeper leaves a row that it took itself, which has the same way to go. */
+const OUTBOX_HAND_OVER_SECONDS = OUTBOX_FIRST_LEASE_SECONDS;
+/** Time for which the sweeper leaves a row that was handed over. Above all attempts of a job together. */
+export const OUTBOX_LEASE_SECONDS = 15 * 60;
+
+below(
+  {
+    'JOB_ATTEMPTS with their JOB_BACKOFF_MS and STRIPE_TIMEOUT_MS':
+      JOB_BACKOFF_MS * (2 ** (JOB_ATTEMPTS - 1) - 1) + JOB_ATTEMPTS * STRIPE_TIMEOUT_MS,
+  },
+  { 'OUTBOX_LEASE_SECONDS in ms': OUTBOX_LEASE_SECONDS * 1_000 },
+);
 
 /** A row as it was handed to a queue. */
 export type HandedOver = Pick<OutboxRow, 'id' | 'relays'>;

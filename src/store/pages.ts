@@ -1,5 +1,18 @@
 import type { Row } from 'postgres';
-import { LIST_COUNT_STEPS, LIST_COUNTED } from '../limits.ts';
+import { below } from '../limits.ts';
+
+/** Rows behind a page that are counted; of more the list says "more than". */
+export const LIST_COUNTED = 1_000;
+/** Most statements that count them: one for each rank of a list, and a part more. */
+const LIST_COUNT_STEPS = 5;
+/** Orders, or webhook deliveries, that the first statement of a search looks at; most searches end there. */
+export const LIST_FIRST_PART = 5_000;
+/** Those that each later one looks at, in about 0.1 s. Above LIST_FIRST_PART. */
+export const LIST_PART = 50_000;
+/** Days by which an order's id, which holds the time of its making, may differ from the time on record. */
+export const LIST_CLOCK_DAYS = 1;
+
+below({ LIST_FIRST_PART }, { LIST_PART });
 
 /** A row for the operator's command line; its column names are wire names. */
 export type Printable = Record<string, unknown>;

@@ -1,6 +1,8 @@
 import type { Fragment, Sql } from 'postgres';
-import { WEBHOOK_PARKED_SECONDS } from '../limits.ts';
 import { firstLease } from './fragments.ts';
+
+/** Time after which a parked delivery comes up by itself. If it finds no place it is given up, so a backlog is bounded. */
+const WEBHOOK_PARKED_SECONDS = 86_400;
 
 /*
  * Deliveries that wait behind their receiver. Their outbox rows are parked: no queue has them, and no sweep

@@ -4,11 +4,17 @@ import {
   ARRIVAL_FAST_METERS_PER_SECOND,
   ARRIVAL_HANDOVER_MS,
   ARRIVAL_SLOW_METERS_PER_SECOND,
-  PLAN_PAST_MS,
-  PLAN_STEP_MS,
+  below,
   ROUTE_EARLIEST_SHARE,
   ROUTE_LATEST_SHARE,
 } from '../limits.ts';
+
+/** Time after its handover at which a plan no longer counts: nobody plans any more. Above PLAN_STEP_MS. */
+export const PLAN_PAST_MS = 10 * 60_000;
+/** Steps of the clock by which the range around a planned handover narrows: two readings say the same. */
+export const PLAN_STEP_MS = 5 * 60_000;
+
+below({ PLAN_STEP_MS }, { PLAN_PAST_MS });
 
 /** A time as stores read it: ISO 8601 in UTC with milliseconds. */
 export const asText = (sql: Sql, time: Fragment): Fragment =>

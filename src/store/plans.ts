@@ -1,9 +1,15 @@
 import type { Fragment, Sql } from 'postgres';
 import type { Lease, PlannedOrder } from '../domain/plan.ts';
-import { ESTIMATE_MOVED_MS, ESTIMATE_TOLD_EVERY_MS, MAX_ESTIMATES_TOLD, NOTICE_IDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { rowsOf } from './fragments.ts';
+import { NOTICE_IDS, rowsOf } from './fragments.ts';
 import { isPlannedTier, plannedRange } from './plan-readings.ts';
+
+/** Change of a planned handover of which its store and open pages are told. */
+export const ESTIMATE_MOVED_MS = 5 * 60_000;
+/** Shortest time between two such events of an order, so that a plan that goes to and fro floods nobody. */
+export const ESTIMATE_TOLD_EVERY_MS = 5 * 60_000;
+/** Most such events of one statement; the next one, about a second later, has the others. */
+const MAX_ESTIMATES_TOLD = 500;
 
 /** Whether a process still has the right to plan, by the clock of the database. */
 export const holdsLease = (sql: Sql, { region, epoch }: Lease): Fragment => sql`

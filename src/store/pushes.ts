@@ -1,7 +1,9 @@
 import type { PushKeys, PushSubscription } from '../domain/push.ts';
-import { MAX_PUSH_SUBSCRIPTIONS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { isDriver } from './fragments.ts';
+
+/** Most phones and browsers that ring for one driver; the newest stay. */
+export const MAX_PUSH_SUBSCRIPTIONS = 3;
 
 /** The service's keys; `made` become them where there are none yet. Processes that start at once get the same. */
 export async function keepPushKeys({ sql }: Db, made: PushKeys): Promise<PushKeys> {

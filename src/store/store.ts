@@ -59,11 +59,14 @@ import * as webhooks from './webhooks.ts';
 type Statement = (db: Db, ...args: never[]) => unknown;
 
 /**
- * A family of statements without their first parameter. The mapped type keeps each member's declaration, so
- * an editor leads from `store.cancelOrder` to the SQL.
+ * A family of statements without their first parameter, and without its bounds. The mapped type keeps each member's
+ * declaration, so an editor leads from `store.cancelOrder` to the SQL.
  */
 type Bound<Family> = {
-  readonly [Name in keyof Family]: Family[Name] extends (db: Db, ...args: infer Args) => infer Result
+  readonly [Name in keyof Family as Family[Name] extends Statement ? Name : never]: Family[Name] extends (
+    db: Db,
+    ...args: infer Args
+  ) => infer Result
     ? (...args: Args) => Result
     : never;
 };
@@ -191,8 +194,8 @@ const FAMILIES = [
 
 /** Binds every statement to the connections of this process. */
 export function openStore(db: Db): Store {
-  const bound = FAMILIES.flatMap((family) =>
-    Object.entries(family).map(([name, statement]) => [name, (statement as Statement).bind(null, db)]),
-  );
+  const members = FAMILIES.flatMap((family): [string, unknown][] => Object.entries(family));
+  const statements = members.filter((member): member is [string, Statement] => typeof member[1] === 'function');
+  const bound = statements.map(([name, statement]) => [name, statement.bind(null, db)]);
   return Object.fromEntries(bound) as Store;
 }

@@ -1,6 +1,8 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OptionalText } from '../domain/customer-text.ts';
-import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../limits.ts';
+
+/** Time after which Twilio is asked again, by a text, whether a phone that it refused still wants none. */
+export const OPT_OUT_ASKED_AGAIN_SECONDS = 24 * 3_600;
 
 /** Most texts a day (UTC) to one phone and for one store; 0 for no bound. */
 export type TextBounds = { readonly perPhone: number; readonly perStore: number };

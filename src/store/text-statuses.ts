@@ -1,10 +1,16 @@
 import type { Fragment, Sql } from 'postgres';
 import type { TextKind } from '../domain/customer-text.ts';
-import { MAX_SENDER_REFUSED_PAUSE_SECONDS, SENDER_REFUSED_PAUSE_SECONDS } from '../limits.ts';
+import { below, SENDER_REFUSED_PAUSE_SECONDS, TEXT_USEFUL_SECONDS } from '../limits.ts';
 import { changeOrders } from './changes.ts';
 import type { Db } from './db.ts';
 import { firstLease } from './fragments.ts';
 import { OPTED_OUT_AT_TWILIO, optOutsAtTwilio, textEventData } from './text-rows.ts';
+
+/** Longest such pause, so that a text is sent within an hour of the mend. Below TEXT_USEFUL_SECONDS. */
+const MAX_SENDER_REFUSED_PAUSE_SECONDS = 3_600;
+
+below({ SENDER_REFUSED_PAUSE_SECONDS }, { MAX_SENDER_REFUSED_PAUSE_SECONDS });
+below({ MAX_SENDER_REFUSED_PAUSE_SECONDS }, { TEXT_USEFUL_SECONDS });
 
 /** What a provider says became of a text that it took. */
 export type TextReport = {

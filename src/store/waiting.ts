@@ -4,10 +4,12 @@ import { FIRST_ID } from '../domain/ids.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { TierId } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { CATCH_UP_DRIVERS, DUE_TOLERANCE_MS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { active } from './fragments.ts';
-import { isNotYet, scheduleColumns } from './order-times.ts';
+import { DUE_TOLERANCE_MS, isNotYet, scheduleColumns } from './order-times.ts';
+
+/** Drivers that one sweep compares with the tables; the next sweep goes on from there. */
+const CATCH_UP_DRIVERS = 20_000;
 
 /** An order that waits for a driver, as the matcher needs it. */
 export type WaitingRow = {

@@ -1,15 +1,15 @@
 import type { Fragment, Sql } from 'postgres';
-import {
-  OUTBOX_FIRST_LEASE_SECONDS,
-  WEBHOOK_DISABLE_SECONDS,
-  WEBHOOK_HOLD_AFTER_SECONDS,
-  WEBHOOK_HOLD_MAX_SECONDS,
-} from '../limits.ts';
+import { WEBHOOK_DISABLE_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { jobsAsJson } from './fragments.ts';
+import { jobsAsJson, OUTBOX_FIRST_LEASE_SECONDS } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { releaseNext } from './parked-parts.ts';
 import { webhookOf } from './webhook-parts.ts';
+
+/** Time of failures after which an endpoint is left alone for a quarter of that time. */
+const WEBHOOK_HOLD_AFTER_SECONDS = 60;
+/** Longest time for which a failing endpoint is left alone. */
+const WEBHOOK_HOLD_MAX_SECONDS = 900;
 
 /** A delivery that is to be made. */
 export type OwedDelivery = {

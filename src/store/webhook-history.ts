@@ -1,7 +1,7 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import type { DeliveryStatus, WebhookOwner } from '../domain/webhook.ts';
-import { LIST_SCAN_ROWS } from '../limits.ts';
 import type { Db } from './db.ts';
+import { LIST_SCAN_ROWS } from './orders-list.ts';
 import { nextTry } from './parked-parts.ts';
 import { isOwnedBy, webhookOf } from './webhook-parts.ts';
 

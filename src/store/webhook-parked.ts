@@ -1,9 +1,13 @@
 import { WAITING_REASONS, type WaitingReason } from '../domain/webhook.ts';
-import { PARKED_COUNTED, WEBHOOK_ENDED_SECONDS } from '../limits.ts';
 import type { Db } from './db.ts';
 import { jobsAsJson } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows } from './outbox-rows.ts';
 import { isParked, parkedUntil, receivers, release, waitingBecause, waitingSince } from './parked-parts.ts';
+
+/** Time after which a disabled webhook's parked deliveries are given up: a pause by hand loses none. */
+const WEBHOOK_ENDED_SECONDS = 900;
+/** Most parked deliveries that a scrape counts, or a list for one webhook; 10 ms. */
+const PARKED_COUNTED = 50_000;
 
 type OpenDelivery = {
   readonly outboxId: number;

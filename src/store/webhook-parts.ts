@@ -1,14 +1,12 @@
 import type { Fragment, Sql } from 'postgres';
 import type { WebhookOwner } from '../domain/webhook.ts';
-import {
-  MAX_WEBHOOKS_PER_ENDPOINT,
-  OUTBOX_LEASE_SECONDS,
-  WEBHOOK_JITTER,
-  WEBHOOK_RETRY_SECONDS,
-  WEBHOOKS_DUE_ROWS,
-} from '../limits.ts';
+import { MAX_WEBHOOKS_PER_ENDPOINT, WEBHOOK_JITTER, WEBHOOK_RETRY_SECONDS } from '../limits.ts';
+import { OUTBOX_LEASE_SECONDS } from './outbox.ts';
 import type { QueueName } from './outbox-rows.ts';
 import { firstParked } from './parked-parts.ts';
+
+/** Deliveries that a new or enabled webhook makes due at once; a tenth of a second. The rest keeps its time. */
+const WEBHOOKS_DUE_ROWS = 5_000;
 
 /** The queues of webhook deliveries. */
 export const WEBHOOK_QUEUES = ['webhook', 'event'] as const satisfies readonly QueueName[];

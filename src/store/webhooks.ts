@@ -1,8 +1,11 @@
 import type { Row, Sql } from 'postgres';
 import type { WebhookOwner } from '../domain/webhook.ts';
-import { MAX_WEBHOOKS_SET, WEBHOOK_OLD_SECRET_SECONDS } from '../limits.ts';
+import { MAX_WEBHOOKS_SET } from '../limits.ts';
 import type { Db } from './db.ts';
 import { dueAgain, isOwnedBy } from './webhook-parts.ts';
+
+/** Time for which a webhook is signed by the secret before its last one too. */
+export const WEBHOOK_OLD_SECRET_SECONDS = 86_400;
 
 /** A webhook, without its secret. */
 export type Webhook = {

@@ -9,7 +9,6 @@ import { trimmedLines } from '../http/order-extras-input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
 import { type Validated, valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
-import { DROPOFF_CHANGES_PER_MINUTE, MAX_DROPOFF_BODY_BYTES } from '../limits.ts';
 import { json } from '../transport/reply.ts';
 import { anyone, type Route } from '../transport/route.ts';
 import { type Linked, linkedOrder } from './link.ts';
@@ -17,6 +16,12 @@ import type { TrackingStatus } from './messages.ts';
 import { changeDropoffNotes } from './operations.ts';
 import { maySayNotes, type TrackingView } from './view.ts';
 
+/** Changes of the notes for one dropoff a minute, at each process; the customer fixes a slip or two. */
+export const DROPOFF_CHANGES_PER_MINUTE = 6;
+/** Largest body of such a change in bytes: MAX_INSTRUCTIONS_LENGTH with every character escaped has 6 KB. */
+export const MAX_DROPOFF_BODY_BYTES = 8 * 1024;
+
+/** Time in which the changes of a dropoff's notes are counted: DROPOFF_CHANGES_PER_MINUTE. */
 const WINDOW_SECONDS = 60;
 
 /**

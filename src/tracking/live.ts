@@ -1,14 +1,7 @@
 import { isTrackingToken } from '../domain/ids.ts';
 import { shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
-import {
-  MAX_SOCKETS_PER_ORDER,
-  MAX_TRACKING_SOCKETS,
-  POSITION_PUBLISH_MS,
-  SOCKET_IDLE_SECONDS,
-  TRACKING_MESSAGE_BYTES,
-  TRACKING_PING_MIN_MS,
-} from '../limits.ts';
+import { below, MAX_TRACKING_SOCKETS, SOCKET_IDLE_SECONDS, TRACKING_PING_MIN_MS } from '../limits.ts';
 import { positionOf } from '../matcher/driver-position.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
@@ -20,6 +13,15 @@ import { Lookups } from './lookups.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
 import { isGone } from './view.ts';
 import { isNewer, newWatched, OrdersOfDrivers, type Viewer, type Watched } from './watched.ts';
+
+/** Most sockets on one order. Below MAX_TRACKING_SOCKETS, so that one shared link does not take all. */
+export const MAX_SOCKETS_PER_ORDER = 50;
+/** Largest message from a customer's page in bytes. The page only ever sends `ping`. */
+const TRACKING_MESSAGE_BYTES = 64;
+/** Shortest time between two positions sent to one page. A car moves about 14 m meanwhile. */
+export const POSITION_PUBLISH_MS = 1_000;
+
+below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
 
 /** Close codes of RFC 6455 and its registry, and one of ours for an order that is no longer there. */
 const POLICY_VIOLATION = 1008;

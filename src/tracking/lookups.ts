@@ -1,5 +1,13 @@
 import { networkOf } from '../domain/network.ts';
-import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../limits.ts';
+import { below, MAX_TRACKING_SOCKETS } from '../limits.ts';
+
+/**
+ * Most links from one address that are looked up at once for a socket; one more is refused with 503. Below
+ * MAX_TRACKING_SOCKETS, as a socket takes its place while its link is looked up.
+ */
+export const MAX_TRACKING_LOOKUPS_PER_ADDRESS = 500;
+
+below({ MAX_TRACKING_LOOKUPS_PER_ADDRESS }, { MAX_TRACKING_SOCKETS });
 
 /**
  * The look-ups that new sockets wait for, counted by network, so that a flood of unknown links takes neither

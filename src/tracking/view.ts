@@ -3,10 +3,20 @@ import type { OrderStatus, UndeliverableReason } from '../domain/order.ts';
 import { type KnownPosition, type ShownPosition, shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Point } from '../geo/point.ts';
-import { HOME_PIN_METERS, TRACKING_GONE_AFTER_MS } from '../limits.ts';
+import { below, PROOF_DROPOFF_METERS } from '../limits.ts';
 import { speakTracking } from '../words/tracking.ts';
 import { detail, headline } from './sentences.ts';
 import { type Stage, stages } from './stages.ts';
+
+/**
+ * Largest error of a dropoff in meters at which the customer's map has a pin for it. Below
+ * PROOF_DROPOFF_METERS: a pin in the next street reads as a wrong address.
+ */
+export const HOME_PIN_METERS = 150;
+/** Time for which a tracking link works after its order ended, enough to look at the photo again. */
+export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
+
+below({ HOME_PIN_METERS }, { PROOF_DROPOFF_METERS });
 
 /**
  * What the tracking page shows, as JSON on the wire. Times are ISO 8601 in UTC. Its sentences are English; a

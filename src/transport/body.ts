@@ -1,7 +1,12 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import { BODY_BLOCK_BYTES } from '../limits.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { SharedPool } from './shares.ts';
+
+/**
+ * Largest room set aside in bytes for the rest of a body that comes in pieces. A piece for itself would take
+ * 128 bytes beside its own.
+ */
+const BODY_BLOCK_BYTES = 64 * 1024;
 
 /**
  * The bytes of bodies that the process holds at once: two pools, because slow senders of large bodies would

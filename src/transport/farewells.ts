@@ -1,4 +1,7 @@
-import { CLOSING_SOCKET_MS, MAX_CLOSING_SOCKETS } from '../limits.ts';
+/** Time for which the transport keeps a closed WebSocket whose client does not close it too. */
+export const CLOSING_SOCKET_MS = 16_000;
+/** WebSockets of one kind dismissed with a reason in CLOSING_SOCKET_MS; further ones are cut without. */
+export const MAX_CLOSING_SOCKETS = 1_000;
 
 /** Counts the sockets that were told why they are dismissed, in windows of CLOSING_SOCKET_MS. */
 export class Farewells {

@@ -1,7 +1,21 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { newId } from '../domain/ids.ts';
-import { MAX_CONTENT_TYPE_LENGTH, MAX_FORWARDED_LENGTH, MAX_HEADERS_LENGTH, MAX_TARGET_LENGTH } from '../limits.ts';
 import { HEADER_NAMES, type RequestHead } from './route.ts';
+
+/**
+ * Longest path with its query, in characters. At least that of a list by an `external_id` of MAX_EXTERNAL_ID_LENGTH
+ * characters, of which each may take 12, with 400 for the other filters; the transport takes 4 KB with the headers.
+ */
+const MAX_TARGET_LENGTH = 3_500;
+/**
+ * Most characters in all headers of a request. A browser sends under 2,000 and proxies add little. From Node
+ * 22 on, uWebSockets.js refuses more than 4 KB or 98 headers itself, with 431.
+ */
+const MAX_HEADERS_LENGTH = 16_384;
+/** Longest `Content-Type` in characters. The longest one in use has 35. */
+const MAX_CONTENT_TYPE_LENGTH = 256;
+/** Longest address of a client that a proxy may name, in characters: an IPv6 address with zone and port. */
+const MAX_FORWARDED_LENGTH = 100;
 
 export type ReadHead = {
   readonly head: RequestHead;

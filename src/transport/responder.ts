@@ -1,11 +1,16 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { networkOf } from '../domain/network.ts';
-import { KEEP_ALIVE_SECONDS, LARGE_REPLY_BYTES, UNSENT_FORGOTTEN_MS } from '../limits.ts';
 import { toBytes } from './bytes.ts';
 import { addressOf } from './request.ts';
 import type { Reply, RequestHead } from './route.ts';
 import type { Reader, UnsentReplies } from './unsent.ts';
+import { UNSENT_FORGOTTEN_MS } from './unsent.ts';
+
+/** Size in bytes from which replies are counted until they are read. A JSON error has 300, a page up to 20 KB. */
+const LARGE_REPLY_BYTES = 4 * 1024;
+/** Time that `Keep-Alive` promises an idle connection. Below the 8 s at which the transport may cut it. */
+const KEEP_ALIVE_SECONDS = 5;
 
 /** What all replies of a server have in common. */
 export type ReplySettings = {

@@ -1,19 +1,38 @@
 import { withoutUnit } from '../domain/address.ts';
 import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
-import {
-  GEOCODER_ACCURACY_METERS,
-  GEOCODER_FOUND_MS,
-  GEOCODER_NOT_FOUND_MS,
-  GEOCODER_TIMEOUT_MS,
-  MAX_GEOCODER_CACHE,
-  MAX_GEOCODER_CACHE_PER_STORE,
-  MAX_GEOCODER_REQUESTS,
-  MAX_GEOCODER_WAITING_PER_STORE,
-  PUBLIC_GEOCODER_PACE_MS,
-} from '../limits.ts';
+import { below, GEOCODER_ACCURACY_METERS } from '../limits.ts';
 import { FairSlots } from './fair-slots.ts';
 import { getJson, urlBelow } from './get-json.ts';
 import { SharedCache } from './shared-cache.ts';
+
+/**
+ * Longest wait for the geocoder while a store waits for its reply: up to half of it in line, the rest for the
+ * call. Below LOCATE_TIMEOUT_MS.
+ */
+const GEOCODER_TIMEOUT_MS = 500;
+/** Most calls to the geocoder at once. A store has at most as many as are free: half where it is alone. */
+export const MAX_GEOCODER_REQUESTS = 8;
+/**
+ * Most addresses of one store that wait for such a call; one more goes without an answer. Below
+ * LOCATE_CONCURRENCY, so that the jobs of one store leave room for those of others.
+ */
+export const MAX_GEOCODER_WAITING_PER_STORE = 48;
+/** Most addresses whose answers are kept, about 200 bytes each. */
+const MAX_GEOCODER_CACHE = 10_000;
+/**
+ * Most addresses of one store whose answers are kept, also where none was found. Below MAX_GEOCODER_CACHE, so
+ * that invented addresses do not push out those of others.
+ */
+const MAX_GEOCODER_CACHE_PER_STORE = 2_000;
+/** Time for which the point of an address is kept. Addresses do not move. */
+export const GEOCODER_FOUND_MS = 24 * 60 * 60_000;
+/** Time for which it is kept that an address was not found. Below GEOCODER_FOUND_MS, as maps grow. */
+export const GEOCODER_NOT_FOUND_MS = 10 * 60_000;
+/** Least time between two calls to the public Nominatim, which its usage policy asks for. */
+export const PUBLIC_GEOCODER_PACE_MS = 1_000;
+
+below({ MAX_GEOCODER_CACHE_PER_STORE }, { MAX_GEOCODER_CACHE });
+below({ GEOCODER_NOT_FOUND_MS }, { GEOCODER_FOUND_MS });
 
 export type Geocoded =
   /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder states one; a street's at least. */

@@ -1,4 +1,4 @@
-import { MAX_VENDOR_REPLY_BYTES } from '../limits.ts';
+import { MAX_VENDOR_REPLY_BYTES } from './http-exchange.ts';
 
 type JsonReply = { readonly status: number; readonly body: unknown };
 

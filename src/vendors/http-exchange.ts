@@ -1,7 +1,16 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import https from 'node:https';
-import { MAX_VENDOR_REPLY_BYTES, VENDOR_SOCKET_IDLE_MS, VENDOR_SOCKETS } from '../limits.ts';
+import { below, VENDOR_SOCKETS } from '../limits.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
+
+/** Time after which an unused connection to a vendor is closed. Below the 60 s of their servers. */
+const VENDOR_SOCKET_IDLE_MS = 30_000;
+/** Largest reply of a vendor in bytes. A page of MAX_MESSAGES_SEARCHED messages has about 60 KB. */
+export const MAX_VENDOR_REPLY_BYTES = 1024 * 1024;
+/** Time after which vendors' servers close an unused connection. */
+const VENDOR_KEEP_ALIVE_MS = 60_000;
+
+below({ VENDOR_SOCKET_IDLE_MS }, { VENDOR_KEEP_ALIVE_MS });
 
 type ExchangeRequest = {
   readonly protocol: 'http:' | 'https:';

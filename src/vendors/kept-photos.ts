@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { KEPT_PHOTO_MS, MAX_KEPT_PHOTO_BYTES } from '../limits.ts';
+import { atMost, MAX_PHOTO_BYTES } from '../limits.ts';
+
+/**
+ * Most bytes of encoded photos that could not be stored and are kept for their next upload, so that it is not
+ * encoded again: dozens, one of a driver. At least MAX_PHOTO_BYTES.
+ */
+export const MAX_KEPT_PHOTO_BYTES = 32 * 1024 * 1024;
+/** Time after its last upload for which such a photo is kept. A phone sends again within minutes. */
+export const KEPT_PHOTO_MS = 15 * 60_000;
+
+atMost({ MAX_PHOTO_BYTES }, { MAX_KEPT_PHOTO_BYTES });
 
 /** What became of an upload: the picture, and whether it shows nothing. */
 export type EncodedPhoto = { readonly jpeg: Buffer; readonly isBlank: boolean };

@@ -2,8 +2,13 @@ import type { Readable } from 'node:stream';
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { AwsS3StorageAdapter } from '@flystorage/aws-s3';
 import { FileStorage } from '@flystorage/file-storage';
-import { MAX_PHOTO_BYTES, PHOTO_BUCKET_ATTEMPTS, PHOTO_BUCKET_SOCKETS } from '../limits.ts';
+import { MAX_PHOTO_BYTES } from '../limits.ts';
 import { type PhotoStorage, PhotoStorageError, photoPath } from './photo-storage.ts';
+
+/** Most attempts of a request to the bucket: a second one where a connection broke or it was busy. */
+const PHOTO_BUCKET_ATTEMPTS = 2;
+/** Connections to the bucket, each of which carries one photo at a time. */
+const PHOTO_BUCKET_SOCKETS = 32;
 
 export type BucketSettings = {
   readonly bucket: string;

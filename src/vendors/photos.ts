@@ -1,18 +1,37 @@
 import sharp from 'sharp';
-import {
-  BLANK_PHOTO_DEVIATION,
-  BLANK_PHOTO_SAMPLE,
-  BLANK_PHOTO_SIDE,
-  MAX_PHOTO_BYTES,
-  MAX_PHOTO_PIXELS,
-  MAX_PHOTO_QUEUE,
-  MAX_PHOTO_SCANS,
-  MAX_PHOTO_SIDE,
-  PHOTO_TIMEOUT_SECONDS,
-  PHOTO_WAIT_MS,
-  STORED_PHOTO_SIDE,
-} from '../limits.ts';
+import { below, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, REQUEST_DEADLINE_MS } from '../limits.ts';
 import { countScans } from './jpeg-scans.ts';
+
+/** Most scans in a progressive JPEG. Photos have about ten; each takes 5 ms at 24 megapixels. */
+export const MAX_PHOTO_SCANS = 100;
+/** Longest side of a stored photo in pixels, sharp on a phone. Below MAX_PHOTO_SIDE. */
+export const STORED_PHOTO_SIDE = 2_048;
+/** Shorter side in pixels below which a photo shows nothing. Below STORED_PHOTO_SIDE; a phone's has 480 or more. */
+const BLANK_PHOTO_SIDE = 100;
+/**
+ * Largest standard deviation of a colour, of 255, in a picture of one colour: what a covered lens' noise leaves
+ * where the picture is made as small as BLANK_PHOTO_SAMPLE. A bare wall has about 5, a door at night 10.
+ */
+const BLANK_PHOTO_DEVIATION = 3;
+/** Side in pixels of the square to which a photo is shrunk to see whether it shows anything, in about 12 ms. */
+const BLANK_PHOTO_SAMPLE = 32;
+/** Most photos that wait while one is decoded; all fit MAX_BUFFERED_PHOTO_BYTES. One more gets 503. */
+export const MAX_PHOTO_QUEUE = 8;
+/**
+ * Longest wait of a photo for its decoding; then it gets 503. With PHOTO_TIMEOUT_SECONDS it is below
+ * REQUEST_DEADLINE_MS.
+ */
+const PHOTO_WAIT_MS = 4_000;
+/** Longest decoding of a photo; then it is refused. 24 megapixels take about 1 s. */
+const PHOTO_TIMEOUT_SECONDS = 10;
+
+below({ STORED_PHOTO_SIDE }, { MAX_PHOTO_SIDE });
+below({ BLANK_PHOTO_SIDE }, { STORED_PHOTO_SIDE });
+below({ BLANK_PHOTO_SAMPLE }, { BLANK_PHOTO_SIDE });
+below(
+  { 'PHOTO_WAIT_MS + PHOTO_TIMEOUT_SECONDS in ms': PHOTO_WAIT_MS + PHOTO_TIMEOUT_SECONDS * 1_000 },
+  { REQUEST_DEADLINE_MS },
+);
 
 export type UnusablePhoto = 'too_many_bytes' | 'wrong_format' | 'too_many_pixels' | 'damaged' | 'too_slow';
 

@@ -1,7 +1,9 @@
 import webPush from 'web-push';
 import type { PushKeys, PushKind, PushSubscription } from '../domain/push.ts';
-import { PUSH_TTL_SECONDS } from '../limits.ts';
 import type { WebhookClient } from './webhook-client.ts';
+
+/** Seconds for which a push waits for a phone without network; a later one rings for an order long gone. */
+export const PUSH_TTL_SECONDS = 120;
 
 /**
  * What became of a push. `gone`: the phone is not reached under this address any more, or its keys are none.

@@ -1,5 +1,13 @@
 import { Resolver } from 'node:dns/promises';
-import { WEBHOOK_DNS_GRACE_MS, WEBHOOK_DNS_TIMEOUT_MS } from '../limits.ts';
+import { below, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
+
+/** Longest wait for a name server, which is asked twice. Both attempts are below WEBHOOK_TIMEOUT_MS. */
+const WEBHOOK_DNS_TIMEOUT_MS = 1_500;
+/** Wait for a name's other address family once one is known. Below WEBHOOK_DNS_TIMEOUT_MS. */
+const WEBHOOK_DNS_GRACE_MS = 500;
+
+below({ '2 × WEBHOOK_DNS_TIMEOUT_MS': 2 * WEBHOOK_DNS_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
+below({ WEBHOOK_DNS_GRACE_MS }, { WEBHOOK_DNS_TIMEOUT_MS });
 
 /**
  * Finds every address of a host name.

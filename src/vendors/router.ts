@@ -1,6 +1,8 @@
 import type { Point } from '../geo/point.ts';
-import { ROUTER_TIMEOUT_MS } from '../limits.ts';
 import { getJson, urlBelow } from './get-json.ts';
+
+/** Longest call to the router. A table of ROAD_TABLE_PLACES takes some 20 ms. Below ROAD_ROUND_MS. */
+const ROUTER_TIMEOUT_MS = 1_000;
 
 export type RouterTable =
   /** Milliseconds by source and destination; null where there is no road. */

@@ -1,9 +1,11 @@
 import Stripe from 'stripe';
-import { MAX_REFUNDS_LISTED } from '../limits.ts';
 import { createHttpExchange } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
 import { readRefund, type ToldRefund } from './stripe-events.ts';
 import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
+
+/** Most refunds of one payment that are read. A refund of a fee in more parts is left to its own callbacks. */
+const MAX_REFUNDS_LISTED = 100;
 
 /** Stripe's refusal of a call, by its code. */
 export type Refused = { readonly kind: 'refused'; readonly code: string };

@@ -1,4 +1,8 @@
-import { DECLINE_PAUSE_SECONDS } from '../limits.ts';
+/**
+ * Time after which a charge is tried again that a bank declined for want of funds or by a limit, where neither it
+ * nor the network names another. The last of MAX_PAYMENT_ATTEMPTS is a day later, when a limit of a day has ended.
+ */
+export const DECLINE_PAUSE_SECONDS = 12 * 3_600;
 
 /** What Stripe says of a decline: its own code, the bank's advice, and the card network's. */
 export type Decline = {

@@ -1,6 +1,10 @@
 import Stripe from 'stripe';
-import { MAX_SIGNATURE_LENGTH, STRIPE_SIGNATURE_SECONDS } from '../limits.ts';
 import { readStripeEvent, type StripeEvent } from './stripe-events.ts';
+
+/** Longest `Stripe-Signature` header, in characters. With two secrets at Stripe it has about 160. */
+const MAX_SIGNATURE_LENGTH = 1_024;
+/** Time in seconds that Stripe's signature is taken, as Stripe advises; a retry is signed anew. */
+export const STRIPE_SIGNATURE_SECONDS = 300;
 
 export type StripeSignatures = {
   /** Whether a `Stripe-Signature` header could be one of now; judged before there is a body. */

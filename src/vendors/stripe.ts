@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import Stripe from 'stripe';
-import { LISTED_EARLIER_SECONDS, MAX_CHARGES_LISTED, MAX_CHARGES_SEARCHED } from '../limits.ts';
+import { below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
 import type { ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
 import { createHttpExchange, ExchangeError } from './http-exchange.ts';
 import { retryLater } from './retry-later.ts';
@@ -8,6 +8,16 @@ import { type CreateIntent, openChargeCall } from './stripe-charge.ts';
 import { retryAfterSeconds } from './stripe-declines.ts';
 import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
 import { vendorWords } from './vendor-words.ts';
+
+/** Payments that a search for an order's charges returns at most. Above MAX_PAYMENT_ATTEMPTS. */
+const MAX_CHARGES_SEARCHED = 100;
+/** Payments of one customer that are listed at most to find one; a store with more has its search, a day later. */
+const MAX_CHARGES_LISTED = 1_000;
+/** Time by which the list begins before a charge was sent. Above MAX_CLOCK_DIFFERENCE_MS. */
+const LISTED_EARLIER_SECONDS = 300;
+
+below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
+below({ MAX_PAYMENT_ATTEMPTS_EVER }, { MAX_CHARGES_SEARCHED });
 
 /** Charges delivery fees by Stripe: off-session card payments in US dollars, and their refunds. */
 export function createStripeCharger(options: StripeOptions): Charger {

@@ -2,7 +2,9 @@ import { validateRequest } from 'twilio/lib/webhooks/webhooks.js';
 import { TEXT_KINDS, type TextKind } from '../domain/customer-text.ts';
 import { isId } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
-import { MAX_TWILIO_PARAMETERS } from '../limits.ts';
+
+/** Most parameters of a callback of Twilio. One with ten pictures has under 60. */
+export const MAX_TWILIO_PARAMETERS = 100;
 
 /** The addresses of this service that Twilio calls. */
 export const TWILIO_STATUS_PATH = '/twilio/status';

@@ -1,11 +1,13 @@
 import twilio from 'twilio';
-import { MAX_MESSAGES_SEARCHED } from '../limits.ts';
 import { createHttpExchange, ExchangeError, type ExchangeReply, type HttpExchange } from './http-exchange.ts';
 import { type RetryLater, retryLater } from './retry-later.ts';
 import type { SendOutcome, TextLookup, TextSender } from './text-sender.ts';
 import { isSenderRefusal, RETRIES } from './twilio-calls.ts';
 import { type NewMessage, openMessageCall } from './twilio-message.ts';
 import { vendorWords } from './vendor-words.ts';
+
+/** Last messages of a phone that are searched for one that may have been sent. */
+const MAX_MESSAGES_SEARCHED = 50;
 
 export type TwilioOptions = {
   readonly accountSid: string;

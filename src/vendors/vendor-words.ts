@@ -1,5 +1,7 @@
 import { escapeUnseen } from '../domain/text.ts';
-import { MAX_VENDOR_WORDS_LENGTH } from '../limits.ts';
+
+/** Most characters that are kept of a vendor's sentence about a refusal; theirs have up to 300. */
+export const MAX_VENDOR_WORDS_LENGTH = 400;
 
 /** What a vendor says of a refusal, for the operator: on one line, and cut. Undefined where it says nothing. */
 export function vendorWords(said: unknown): string | undefined {

@@ -1,9 +1,12 @@
 import http from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { MAX_WEBHOOK_REPLY_BYTES, MAX_WEBHOOK_URL_LENGTH, WEBHOOK_CONCURRENCY, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
+import { MAX_WEBHOOK_URL_LENGTH, WEBHOOK_CONCURRENCY, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
 import { isLoopbackAddress, isPublicAddress } from './public-address.ts';
 import { type ResolveHost, resolveByDns } from './resolve-host.ts';
+
+/** Most bytes read of a receiver's reply, of which only the status counts; then the connection is cut. */
+const MAX_WEBHOOK_REPLY_BYTES = 64 * 1024;
 
 export type WebhookOutcome =
   /** The receiver's status, even where the rest of its reply was lost. */

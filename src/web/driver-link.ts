@@ -1,7 +1,9 @@
 import { restartWaitMs } from '../domain/restart.ts';
-import { DRIVER_PING_MS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
 import { type DriverState, stateOf, type ToldState } from './driver-state.ts';
+
+/** Interval at which a driver's page sends `ping`. */
+const DRIVER_PING_MS = 20_000;
 
 /** The state of the phone's connection to the service. */
 export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'replaced';

@@ -1,4 +1,9 @@
-import { DRIVER_PHOTO_BYTES } from '../limits.ts';
+import { below, MAX_PHOTO_BYTES } from '../limits.ts';
+
+/** Size in bytes to which a driver's page shrinks a photo for slow links. Below MAX_PHOTO_BYTES. */
+const DRIVER_PHOTO_BYTES = 300 * 1024;
+
+/* @__PURE__ */ below({ DRIVER_PHOTO_BYTES }, { MAX_PHOTO_BYTES });
 
 /** Longest side in pixels and JPEG quality, best first; the last two for a network that lets little through. */
 const TRIES: readonly (readonly [side: number, quality: number])[] = [

@@ -1,7 +1,12 @@
-import { DRIVER_ASK_MS, DRIVER_REPORT_MS, MAX_ACCURACY_METERS, ROUGH_POSITION_METERS } from '../limits.ts';
+import { MAX_ACCURACY_METERS, ROUGH_POSITION_METERS } from '../limits.ts';
 import type { Report } from './driver-api.ts';
 import { clockAheadMs } from './driver-clock.ts';
 import type { Fix } from './driver-route.ts';
+
+/** Shortest time between two positions that a driver's page reports. A car moves about 30 m meanwhile. */
+const DRIVER_REPORT_MS = 2_000;
+/** Interval at which a phone that stands still is asked. Two are below POSITION_FRESH_MS, so one may fail. */
+const DRIVER_ASK_MS = 25_000;
 
 /** `rough`: the phone gives away only about where it is. */
 export type PositionProblem = 'denied' | 'unavailable' | 'rough';

@@ -1,4 +1,4 @@
-import { HANDOVER_ASK_METERS } from '../limits.ts';
+import { below, PROOF_DROPOFF_METERS } from '../limits.ts';
 import { allowSound, keepAwake, ring } from './driver-alert.ts';
 import { DriverApi } from './driver-api.ts';
 import { clockAheadMs, nowMs } from './driver-clock.ts';
@@ -33,6 +33,14 @@ import {
   waitingWords,
 } from './driver-words.ts';
 import { useWorker } from './driver-worker-client.ts';
+
+/**
+ * Distance from the door, beyond what the fix is off, at which a driver's page asks whether they hand over
+ * there. Above PROOF_DROPOFF_METERS and below DOOR_FAR_METERS, which holds the payout.
+ */
+const HANDOVER_ASK_METERS = 300;
+
+/* @__PURE__ */ below({ PROOF_DROPOFF_METERS }, { HANDOVER_ASK_METERS });
 
 /** Time without an answer after which an action is shown as waiting; sooner it would only flicker. */
 const SHOW_WAITING_MS = 3_000;

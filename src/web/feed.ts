@@ -1,7 +1,15 @@
 import { restartWaitMs } from '../domain/restart.ts';
-import { TRACKING_PING_MIN_MS, TRACKING_PING_MS, TRACKING_QUIET_MS } from '../limits.ts';
+import { below, TRACKING_PING_MIN_MS } from '../limits.ts';
 import type { TrackingMessage, TrackingStatus } from '../tracking/messages.ts';
 import type { TrackingView } from '../tracking/view.ts';
+
+/** Longest time in which a customer's page sends no `ping`. */
+const TRACKING_PING_MS = 25_000;
+/** Silence in which a customer's page sends one all the same, as what it is sent may be lost on the way. */
+const TRACKING_QUIET_MS = 7_000;
+
+/* @__PURE__ */ below({ TRACKING_PING_MIN_MS }, { TRACKING_QUIET_MS });
+/* @__PURE__ */ below({ TRACKING_QUIET_MS }, { TRACKING_PING_MS });
 
 /** How the page gets its changes at the moment. */
 export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'offline' | 'closed' | 'gone';

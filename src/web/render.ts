@@ -1,10 +1,15 @@
 import { type Arrival, arrivalTimes } from '../domain/arrival.ts';
-import { DRIVER_UNHEARD_MS } from '../limits.ts';
+import { below, POSITION_FRESH_MS } from '../limits.ts';
 import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from '../tracking/sentences.ts';
 import type { Stage } from '../tracking/stages.ts';
 import type { TrackingView } from '../tracking/view.ts';
 import type { LinkState } from './feed.ts';
 import { localTime, localTimes, say } from './track-words.ts';
+
+/** Age of the driver's position at which the customer's page says so. Above POSITION_FRESH_MS. */
+const DRIVER_UNHEARD_MS = 2 * 60_000;
+
+/* @__PURE__ */ below({ POSITION_FRESH_MS }, { DRIVER_UNHEARD_MS });
 
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   const element = document.getElementById(id);

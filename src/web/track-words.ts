@@ -1,6 +1,8 @@
-import { CLOCK_WITHOUT_DAY_MS } from '../limits.ts';
 import { speakTracking } from '../words/tracking.ts';
 import { languageOf } from '../words/words.ts';
+
+/** A time of the clock nearer than this needs no day on the customer's page, also beyond midnight. */
+const CLOCK_WITHOUT_DAY_MS = 6 * 3_600_000;
 
 /** The language in which the server wrote the page. */
 const language = languageOf([document.documentElement.lang]);

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Closers } from '../../src/app/closers.ts';
-import { CLOSE_DEADLINE_MS } from '../../src/limits.ts';
+import { CLOSE_DEADLINE_MS, Closers } from '../../src/app/closers.ts';
 
 const lines: { part?: unknown; level: string }[] = [];
 const log = (level: string) => (fields: object) => void lines.push({ level, ...fields });

@@ -1,10 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { lackOfRoom, makeDataDir } from '../../src/app/data-dir.ts';
+import { lackOfRoom, MIN_FREE_DISK_BYTES, makeDataDir } from '../../src/app/data-dir.ts';
 import { StartError } from '../../src/app/start-error.ts';
 import { parseConfig } from '../../src/config.ts';
-import { MIN_FREE_DISK_BYTES } from '../../src/limits.ts';
 import { newDataDir } from '../harness/service.ts';
 
 const PRODUCTION = {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { REFUND_MISSING_SECONDS } from '../../src/limits.ts';
+import { REFUND_MISSING_SECONDS } from '../../src/store/operator.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';

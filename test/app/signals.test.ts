@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { onSignals } from '../../src/app/signals.ts';
-import { SIGNAL_ECHO_MS, STOP_DEADLINE_MS } from '../../src/limits.ts';
+import { onSignals, SIGNAL_ECHO_MS, STOP_DEADLINE_MS } from '../../src/app/signals.ts';
 
 const heard = new Map<string | symbol, () => void>();
 const signal = (name: NodeJS.Signals) => heard.get(name)?.();

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { watchCallbacks, watchVendor } from '../../src/app/vendor-watch.ts';
-import { SENDER_REFUSED_PAUSE_SECONDS, VENDOR_NOTE_MS } from '../../src/limits.ts';
+import { VENDOR_NOTE_MS, watchCallbacks, watchVendor } from '../../src/app/vendor-watch.ts';
+import { SENDER_REFUSED_PAUSE_SECONDS } from '../../src/limits.ts';
 import { retryLater } from '../../src/vendors/retry-later.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';

@@ -1,8 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createPositionBus, type SharedPosition } from '../../src/bus/positions.ts';
-import { MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS } from '../../src/limits.ts';
+import {
+  createPositionBus,
+  MAX_POSITION_OUTBOX,
+  POSITION_BROADCAST_MS,
+  type SharedPosition,
+} from '../../src/bus/positions.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 

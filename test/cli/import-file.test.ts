@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../src/cli/csv-file.ts';
 import { readImportFile } from '../../src/cli/import-file.ts';
 import { readOverlap } from '../../src/cli/keys.ts';
-import { MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../src/limits.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sameday-import-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

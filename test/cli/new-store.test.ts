@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { findStore } from '../../src/cli/new-store.ts';
-import { PUBLIC_GEOCODER_PACE_MS } from '../../src/limits.ts';
+import { PUBLIC_GEOCODER_PACE_MS } from '../../src/vendors/geocoder.ts';
 
 const contextOf = (geocoderUrl: string) => ({
   config: { geocoderUrl, geocoderInvents: false, supportEmail: 'help@example.com' },

@@ -1,11 +1,10 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CommandError, type Context } from '../../src/cli/context.ts';
-import { Listed } from '../../src/cli/list.ts';
+import { LIST_LIMIT, Listed, MAX_LIST_LIMIT } from '../../src/cli/list.ts';
 import type { Act } from '../../src/cli/parts.ts';
 import { addPayoutCommands } from '../../src/cli/payout.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { LIST_LIMIT, MAX_LIST_LIMIT } from '../../src/limits.ts';
 
 const ORDER = newId();
 

@@ -1,7 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { AdmissionControl } from '../../src/dispatch/admission.ts';
-import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
-import { ASSUMED_ORDER_RATE, MAX_ORDER_WAIT_MS } from '../../src/limits.ts';
+import { ASSUMED_ORDER_RATE, CommitBacklog, MAX_ORDER_WAIT_MS } from '../../src/dispatch/commit-backlog.ts';
 
 const SLICE_MS = 100;
 let nowMs = 0;

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import {
   ASSUMED_ORDER_RATE,
-  MAX_COMMIT_BATCH,
+  CommitBacklog,
   MAX_ORDER_WAIT_MS,
   MIN_UNSTORED_ORDERS,
   ORDER_RATE_WINDOW_MS,
-} from '../../src/limits.ts';
+} from '../../src/dispatch/commit-backlog.ts';
+import { MAX_COMMIT_BATCH } from '../../src/limits.ts';
 
 /** Full commits at a rate, for much longer than the rate's window, while many orders stand in line. */
 function store(backlog: CommitBacklog, ratePerSecond: number): void {

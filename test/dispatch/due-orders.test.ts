@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { startDueOrders } from '../../src/dispatch/due-orders.ts';
-import { DUE_SLICE, MAX_BATCH } from '../../src/limits.ts';
+import { DUE_SLICE, startDueOrders } from '../../src/dispatch/due-orders.ts';
+import { MAX_BATCH } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { locateDropoff } from '../../src/dispatch/locate-dropoff.ts';
-import { locatePickup } from '../../src/dispatch/locate-pickup.ts';
-import { FALLBACK_ACCURACY_METERS, GEOCODER_ACCURACY_METERS } from '../../src/limits.ts';
+import { FALLBACK_ACCURACY_METERS, locatePickup } from '../../src/dispatch/locate-pickup.ts';
+import { GEOCODER_ACCURACY_METERS } from '../../src/limits.ts';
 import { startGeocoderStandIn } from '../../src/sandbox/geocoder-stand-in.ts';
 import { createGeocoder } from '../../src/vendors/geocoder.ts';
 import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';

@@ -1,17 +1,11 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { createIdleDrivers, type IdleDrivers } from '../../src/dispatch/idle-drivers.ts';
+import { createIdleDrivers, DEMAND_REFRESH_MS, type IdleDrivers } from '../../src/dispatch/idle-drivers.ts';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { IdleWait } from '../../src/domain/idle-wait.ts';
+import { IDLE_WAIT_METERS } from '../../src/domain/idle-wait.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { Lease } from '../../src/domain/plan.ts';
-import {
-  DEMAND_REFRESH_MS,
-  IDLE_WAIT_METERS,
-  IDLE_WAIT_MS,
-  IDLE_WAIT_PAUSE_MS,
-  MAX_WAITS_PER_LOOK,
-  POSITION_FRESH_MS,
-} from '../../src/limits.ts';
+import { IDLE_WAIT_MS, IDLE_WAIT_PAUSE_MS, MAX_WAITS_PER_LOOK, POSITION_FRESH_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { AskedWait } from '../../src/store/driver-waits.ts';
 import { createLogger } from '../../src/telemetry.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { PlanNotes } from '../../src/dispatch/plan-notes.ts';
+import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PlanNotes } from '../../src/dispatch/plan-notes.ts';
 import { type Lease, type PlannedOrder, REGION } from '../../src/domain/plan.ts';
-import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS } from '../../src/limits.ts';
 import type { Planner } from '../../src/planner/planner.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
 import { createLogger } from '../../src/telemetry.ts';

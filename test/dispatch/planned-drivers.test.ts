@@ -1,8 +1,10 @@
 import { expect, test, vi } from 'vitest';
+import { MAX_PLANNED_DRIVERS } from '../../src/dispatch/planned-drivers.ts';
+import { PLANNER_PASS_MS } from '../../src/dispatch/planner-passes.ts';
 import { PlannerView } from '../../src/dispatch/planner-view.ts';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { Point } from '../../src/geo/point.ts';
-import { MAX_PLANNED_DRIVERS, PLANNER_LOOK_MS, PLANNER_PASS_MS } from '../../src/limits.ts';
+import { PLANNER_LOOK_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { carrying } from '../matcher/carrying.ts';

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { keepPlannerLease, type PlannerLease } from '../../src/dispatch/planner-lease.ts';
+import {
+  keepPlannerLease,
+  PLANNER_LEASE_MARGIN_MS,
+  PLANNER_LEASE_MS,
+  PLANNER_LEASE_RENEW_MS,
+  type PlannerLease,
+} from '../../src/dispatch/planner-lease.ts';
 import { type Lease, REGION } from '../../src/domain/plan.ts';
-import { PLANNER_LEASE_MARGIN_MS, PLANNER_LEASE_MS, PLANNER_LEASE_RENEW_MS } from '../../src/limits.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 const FIRST: Lease = { region: REGION, epoch: 1 };

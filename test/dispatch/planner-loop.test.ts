@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEAST_PLANNED_ORDERS, PLANNER_LEASE_MS, PLANNER_LOOK_MS, PLANNER_PASS_MS } from '../../src/limits.ts';
+import { PLANNER_LEASE_MS } from '../../src/dispatch/planner-lease.ts';
+import { PLANNER_PASS_MS } from '../../src/dispatch/planner-passes.ts';
+import { LEAST_PLANNED_ORDERS } from '../../src/dispatch/planner-view.ts';
+import { PLANNER_LOOK_MS } from '../../src/limits.ts';
 import { driver, MINUTE, NOW, order, PlannedWorld, pass, STORE, tiersOf } from './planned-world.ts';
 
 let world: PlannedWorld;

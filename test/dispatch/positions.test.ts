@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import { createPositions } from '../../src/dispatch/positions.ts';
-import { DRIVER_SILENT_MS, MAX_CLOCK_LEAD_MS, ROUGH_POSITION_METERS } from '../../src/limits.ts';
+import { createPositions, MAX_CLOCK_LEAD_MS } from '../../src/dispatch/positions.ts';
+import { DRIVER_SILENT_MS, ROUGH_POSITION_METERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { carrying } from '../matcher/carrying.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createReceipts } from '../../src/dispatch/receipts.ts';
+import { createReceipts, PROOF_POSITION_MS } from '../../src/dispatch/receipts.ts';
 import type { JudgedStep, Place } from '../../src/domain/payout.ts';
-import { PROOF_DROPOFF_METERS, PROOF_POSITION_MS } from '../../src/limits.ts';
+import { PROOF_DROPOFF_METERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';

@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { cellOf, RoadTable, UNKNOWN } from '../../src/dispatch/road-table.ts';
-import { createRoadTimes, MODEL_TIMES, type RoadTimes } from '../../src/dispatch/road-times.ts';
-import { distanceMeters } from '../../src/geo/point.ts';
 import {
-  BIKE_METERS_PER_MINUTE,
-  CAR_METERS_PER_MINUTE,
+  createRoadTimes,
   MAX_ROAD_TABLES,
   MAX_ROUTER_PAUSE_MS,
-  MAX_WANTED_WAYS,
+  MODEL_TIMES,
   NO_ROAD_MS,
   ROAD_FASTEST_METERS_PER_MINUTE,
   ROAD_KEPT_MS,
   ROAD_ROUND_MS,
-  ROAD_TABLE_PLACES,
   ROUTER_PAUSE_MS,
-  VAN_METERS_PER_MINUTE,
-} from '../../src/limits.ts';
+  type RoadTimes,
+} from '../../src/dispatch/road-times.ts';
+import { MAX_WANTED_WAYS } from '../../src/dispatch/wanted-ways.ts';
+import { VAN_METERS_PER_MINUTE } from '../../src/domain/driver.ts';
+import { distanceMeters } from '../../src/geo/point.ts';
+import { BIKE_METERS_PER_MINUTE, CAR_METERS_PER_MINUTE, ROAD_TABLE_PLACES } from '../../src/limits.ts';
 import { modelTravelMs, Place } from '../../src/planner/place.ts';
 import type { RouterTable, TableOfPlaces } from '../../src/vendors/router.ts';
 import { anywhere } from '../geo/places.ts';

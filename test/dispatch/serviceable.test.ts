@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { locatePickup } from '../../src/dispatch/locate-pickup.ts';
+import { FALLBACK_ACCURACY_METERS, locatePickup } from '../../src/dispatch/locate-pickup.ts';
 import type { Places } from '../../src/dispatch/places.ts';
 import { addressErrors, distanceErrors } from '../../src/dispatch/serviceable.ts';
 import type { Point } from '../../src/geo/point.ts';
-import { FALLBACK_ACCURACY_METERS, GEOCODER_ACCURACY_METERS } from '../../src/limits.ts';
+import { GEOCODER_ACCURACY_METERS } from '../../src/limits.ts';
 import type { Geocoder } from '../../src/vendors/geocoder.ts';
 import type { ZipTable } from '../../src/vendors/zips.ts';
 

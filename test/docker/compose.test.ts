@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseConfig } from '../../src/config.ts';
-import { DEFAULT_STOP_NOTICE_SECONDS, STOP_DEADLINE_MS } from '../../src/limits.ts';
+import { STOP_DEADLINE_MS } from '../../src/app/signals.ts';
+import { DEFAULT_STOP_NOTICE_SECONDS, parseConfig } from '../../src/config.ts';
 import { COMPOSE, PASSWORDS, readCompose, services } from './compose-file.ts';
 
 const LIVE = {

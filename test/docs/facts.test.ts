@@ -20,12 +20,12 @@ import { REJECTION_REASONS } from '../../src/domain/rejected-candidate.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { DELIVERY_STATUSES } from '../../src/domain/webhook.ts';
 import { schemas } from '../../src/http/schemas.ts';
-import * as limits from '../../src/limits.ts';
 import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { signWebhook } from '../../src/vendors/webhook-signature.ts';
 import { ROWS } from '../faults/rows/index.ts';
+import { BOUNDS } from '../harness/bounds.ts';
 import {
   all,
   commands,
@@ -56,7 +56,7 @@ test('deploy.md has a row for each setting, and no other', () => {
 });
 
 test('no page names a setting or a bound that does not exist', () => {
-  const known = [...settings(), ...Object.keys(limits)];
+  const known = [...settings(), ...BOUNDS.map(({ name }) => name)];
   for (const { path, text } of PAGES) {
     const named = codes(text).filter((code) => /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(code));
     expect(missing(named, known), path).toEqual([]);

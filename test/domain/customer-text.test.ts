@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { linkEnding, segmentsOf, septets, TEXT_KINDS, textBody } from '../../src/domain/customer-text.ts';
+import {
+  linkEnding,
+  MAX_TEXT_SEGMENTS,
+  segmentsOf,
+  septets,
+  TEXT_KINDS,
+  TEXT_SEGMENT_SEPTETS,
+  TEXT_SEPTETS,
+  textBody,
+} from '../../src/domain/customer-text.ts';
 import { UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
-import { MAX_TEXT_SEGMENTS, TEXT_SEGMENT_SEPTETS, TEXT_SEPTETS } from '../../src/limits.ts';
 
 const TOKEN = 'abcdefghijklmnopqrstuvwx';
 const BASE = 'https://delivery.example.com';

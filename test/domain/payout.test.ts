@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { doubtsAbout, type JudgedStep, type StepReceived, type Trip } from '../../src/domain/payout.ts';
-import type { Point } from '../../src/geo/point.ts';
 import {
   DOOR_FAR_METERS,
-  GEOCODER_ACCURACY_METERS,
+  doubtsAbout,
+  type JudgedStep,
   MIN_DELIVERY_MS,
   NEIGHBOUR_METERS,
   PLAUSIBLE_METERS_PER_SECOND,
@@ -12,8 +11,11 @@ import {
   STAMP_SKEW_MS,
   STILL_AT_PICKUP_METERS,
   STORE_FAR_METERS,
-  ZIP_ACCURACY_METERS,
-} from '../../src/limits.ts';
+  type StepReceived,
+  type Trip,
+} from '../../src/domain/payout.ts';
+import type { Point } from '../../src/geo/point.ts';
+import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
 
 const ASSIGNED = 1_700_000_000_000;

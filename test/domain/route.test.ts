@@ -1,15 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Vehicle } from '../../src/domain/driver.ts';
-import { bestRoute, type CarriedOrder, type Route, type Start, type Stop, travelMs } from '../../src/domain/route.ts';
-import { distanceMeters } from '../../src/geo/point.ts';
+import { MAX_DRIVER_CAPACITY } from '../../src/domain/driver.ts';
 import {
-  DOOR_STOP_MS,
-  MAX_DRIVER_CAPACITY,
+  bestRoute,
+  type CarriedOrder,
   MAX_EXACT_PARCELS,
-  SAME_PLACE_METERS,
-  STORE_STOP_MS,
-} from '../../src/limits.ts';
+  type Route,
+  type Start,
+  type Stop,
+  travelMs,
+} from '../../src/domain/route.ts';
+import { distanceMeters } from '../../src/geo/point.ts';
+import { DOOR_STOP_MS, SAME_PLACE_METERS, STORE_STOP_MS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
 import { carrying } from '../matcher/carrying.ts';
 

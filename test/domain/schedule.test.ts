@@ -1,15 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { estimateOf, firstEstimate } from '../../src/domain/estimate.ts';
-import { dispatchFrom, type OrderTimes, promiseOf, timeErrors, windowOf } from '../../src/domain/schedule.ts';
 import {
   APPROACH_SHARE,
   DUE_SOON_MS,
+  dispatchFrom,
   MAX_AHEAD_MS,
   MAX_APPROACH_MS,
   MIN_WINDOW_MS,
+  type OrderTimes,
+  promiseOf,
   TIMES_GRACE_MS,
-} from '../../src/limits.ts';
+  timeErrors,
+  windowOf,
+} from '../../src/domain/schedule.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');
 const MINUTE = 60_000;

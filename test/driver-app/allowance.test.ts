@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { Allowances } from '../../src/driver-app/allowance.ts';
-import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import {
   MAX_PHOTO_REFUSALS_KEPT,
   PHOTO_REFUSED_KEPT_MS,
   PHOTO_REFUSED_WAIT_MAX_MS,
   PHOTO_REFUSED_WAIT_MS,
-} from '../../src/limits.ts';
+  PhotoTurns,
+} from '../../src/driver-app/photo-turns.ts';
 
 let nowMs = 0;
 const now = () => nowMs;

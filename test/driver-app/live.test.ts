@@ -1,19 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
+import { IDLE_WAIT_METERS } from '../../src/domain/idle-wait.ts';
 import { hashSecret } from '../../src/domain/ids.ts';
-import { createDriverAllowances, type DriverAllowances } from '../../src/driver-app/allowance.ts';
-import { createDriverLive, type DriverLive } from '../../src/driver-app/live.ts';
+import { createDriverAllowances, DRIVER_MESSAGE_BURST, type DriverAllowances } from '../../src/driver-app/allowance.ts';
+import { createDriverLive, DRIVER_HELLO_MS, type DriverLive } from '../../src/driver-app/live.ts';
+import { MAX_UNSIGNED_SOCKETS_PER_ADDRESS } from '../../src/driver-app/lobby.ts';
 import type { DriverSession } from '../../src/driver-app/session.ts';
+import { MAX_DRIVER_STRIKES } from '../../src/driver-app/session.ts';
 import type { Point } from '../../src/geo/point.ts';
-import {
-  DRIVER_HELLO_MS,
-  DRIVER_MESSAGE_BURST,
-  IDLE_WAIT_METERS,
-  MAX_DRIVER_SOCKETS,
-  MAX_DRIVER_STRIKES,
-  MAX_UNSIGNED_DRIVER_SOCKETS,
-  MAX_UNSIGNED_SOCKETS_PER_ADDRESS,
-} from '../../src/limits.ts';
+import { MAX_DRIVER_SOCKETS, MAX_UNSIGNED_DRIVER_SOCKETS } from '../../src/limits.ts';
 import type { DriverOrder, DriverState } from '../../src/store/drivers.ts';
 import { displaced } from '../geo/places.ts';
 import { driverState } from '../harness/driver-state.ts';

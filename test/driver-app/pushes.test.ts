@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PushKind, PushSubscription } from '../../src/domain/push.ts';
-import { createPushes } from '../../src/driver-app/pushes.ts';
-import { MAX_PUSH_BATCH, MAX_PUSHES_WAITING, PUSH_CONCURRENCY } from '../../src/limits.ts';
+import { createPushes, MAX_PUSH_BATCH, MAX_PUSHES_WAITING, PUSH_CONCURRENCY } from '../../src/driver-app/pushes.ts';
 import type { PushOutcome } from '../../src/vendors/push-sender.ts';
 import { gate } from '../http/support.ts';
 

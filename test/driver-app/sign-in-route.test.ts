@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { hashSecret, hasSecretForm, newId, newSecret, tokenOfAttempt } from '../../src/domain/ids.ts';
 import { driverSignInRoute } from '../../src/driver-app/sign-in-route.ts';
-import { WrongLinks } from '../../src/driver-app/wrong-links.ts';
-import { MAX_NETWORKS_COUNTED, WRONG_LINKS_PER_MINUTE } from '../../src/limits.ts';
+import { MAX_NETWORKS_COUNTED, WRONG_LINKS_PER_MINUTE, WrongLinks } from '../../src/driver-app/wrong-links.ts';
 import { startServer } from '../http/support.ts';
 
 const code = newSecret('sign_in_code');

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ReportOutcome } from '../../src/dispatch/positions.ts';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
-import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
-import { TRACKER_PATH, trackerRoutes } from '../../src/driver-app/tracker-routes.ts';
-import { DRIVER_MESSAGE_BURST, MAX_PHONE_CALL_BYTES } from '../../src/limits.ts';
+import { createDriverAllowances, DRIVER_MESSAGE_BURST } from '../../src/driver-app/allowance.ts';
+import { MAX_PHONE_CALL_BYTES, TRACKER_PATH, trackerRoutes } from '../../src/driver-app/tracker-routes.ts';
 import { startServer } from '../http/support.ts';
 
 const driverId = newId();

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
-import { parseJsonObject } from '../../src/http/json.ts';
-import { MAX_JSON_DEPTH } from '../../src/limits.ts';
+import { MAX_JSON_DEPTH, parseJsonObject } from '../../src/http/json.ts';
 
 function parse(body: string | Buffer) {
   const result = parseJsonObject(Buffer.from(body as string));

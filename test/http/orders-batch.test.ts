@@ -4,15 +4,11 @@ import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import type { PlaceOnceOutcome } from '../../src/dispatch/place-once.ts';
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { PlaceOrder } from '../../src/domain/order.ts';
-import { ordersBatch } from '../../src/http/routes/orders-batch.ts';
+import { MAX_BATCH_BYTES, MAX_BATCHES_PER_STORE, ordersBatch } from '../../src/http/routes/orders-batch.ts';
 import { type OrderPlacing, ordersCreate } from '../../src/http/routes/orders-create.ts';
+import { MAX_ORDERS_PER_BATCH } from '../../src/http/schemas.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
-import {
-  MAX_BATCH_BYTES,
-  MAX_BATCHES_PER_STORE,
-  MAX_IDEMPOTENCY_KEY_LENGTH,
-  MAX_ORDERS_PER_BATCH,
-} from '../../src/limits.ts';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/retailers.ts';
 import { gate, letIn, startServer } from './support.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
+import { MAX_FIELD_ERRORS } from '../../src/http/field-errors.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
-import { MAX_FIELD_ERRORS } from '../../src/limits.ts';
 import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
 import { letIn, startServer } from './support.ts';
 

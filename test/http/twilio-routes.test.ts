@@ -1,8 +1,7 @@
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { twilioRoutes } from '../../src/http/routes/twilio.ts';
-import { MAX_TWILIO_CALL_BYTES } from '../../src/limits.ts';
+import { MAX_TWILIO_CALL_BYTES, twilioRoutes } from '../../src/http/routes/twilio.ts';
 import type { TextReport } from '../../src/store/text-statuses.ts';
 import { startServer } from './support.ts';
 

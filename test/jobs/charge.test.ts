@@ -1,20 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import { createChargeJob } from '../../src/jobs/charge.ts';
-import {
-  CARD_WINDOW_SECONDS,
-  DECLINE_PAUSE_SECONDS,
-  MAX_CARD_DECLINES,
-  MAX_PAYMENT_ATTEMPTS,
-  STRIPE_KEY_SECONDS,
-  STRIPE_QUIET_SECONDS,
-  VENDOR_PAUSE_MS,
-} from '../../src/limits.ts';
+import { createChargeJob, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS } from '../../src/jobs/charge.ts';
+import { VENDOR_PAUSE_MS } from '../../src/jobs/limits.ts';
+import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/card-tries.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
+import { DECLINE_PAUSE_SECONDS } from '../../src/vendors/stripe-declines.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';

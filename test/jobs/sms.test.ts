@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createSmsJob } from '../../src/jobs/sms.ts';
-import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/limits.ts';
+import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/jobs/texting.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';

@@ -5,16 +5,13 @@ import type { OptionalText } from '../../src/domain/customer-text.ts';
 import { twilioRoutes } from '../../src/http/routes/twilio.ts';
 import { createSmsJob } from '../../src/jobs/sms.ts';
 import { createTextJob } from '../../src/jobs/text.ts';
-import {
-  ON_THE_WAY_USEFUL_SECONDS,
-  OPT_OUT_ASKED_AGAIN_SECONDS,
-  SENDER_REFUSED_PAUSE_SECONDS,
-  TEXT_LOOKUP_SECONDS,
-} from '../../src/limits.ts';
+import { TEXT_LOOKUP_SECONDS } from '../../src/jobs/texting.ts';
+import { ON_THE_WAY_USEFUL_SECONDS, SENDER_REFUSED_PAUSE_SECONDS } from '../../src/limits.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { type CallOrder, startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import type { ChangedOrder } from '../../src/store/changes.ts';
+import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../src/store/text-rows.ts';
 import { createTwilioSender } from '../../src/vendors/twilio.ts';
 import { statusUrlOf } from '../../src/vendors/twilio-calls.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

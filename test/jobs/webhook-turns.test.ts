@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
-import { type Receiver, type Turn, WebhookTurns } from '../../src/jobs/webhook-turns.ts';
 import {
   MAX_SLOW_WEBHOOKS,
   MAX_SLOW_WEBHOOKS_PER_STORE,
   MAX_WEBHOOKS_IN_LINE,
-  MAX_WEBHOOKS_PER_ENDPOINT,
   MAX_WEBHOOKS_PER_STORE,
-  WEBHOOK_CONCURRENCY,
+  type Receiver,
+  type Turn,
   WEBHOOK_SLOW_MS,
-} from '../../src/limits.ts';
+  WebhookTurns,
+} from '../../src/jobs/webhook-turns.ts';
+import { MAX_WEBHOOKS_PER_ENDPOINT, WEBHOOK_CONCURRENCY } from '../../src/limits.ts';
 
 const QUICK_MS = WEBHOOK_SLOW_MS - 1;
 const of = (ownerId: string, n = 0): Receiver => ({ id: `${ownerId}'s webhook ${n}`, ownerId });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createWebhookJob, retryAfter } from '../../src/jobs/webhook.ts';
-import { WEBHOOK_CONCURRENCY, WEBHOOK_TRIED_SECONDS } from '../../src/limits.ts';
+import { createWebhookJob, retryAfter, WEBHOOK_TRIED_SECONDS } from '../../src/jobs/webhook.ts';
+import { WEBHOOK_CONCURRENCY } from '../../src/limits.ts';
 import type { FailedAttempt, OwedDelivery } from '../../src/store/webhook-deliveries.ts';
 import type { WebhookOutcome } from '../../src/vendors/webhook-client.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { MAX_DRIVER_CAPACITY } from '../../src/domain/driver.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { MAX_DRIVER_CAPACITY } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from '../store/transaction.ts';

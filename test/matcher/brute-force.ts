@@ -2,15 +2,10 @@ import { carries, type FleetDriver } from '../../src/domain/driver.ts';
 import type { HoldReason, StoreHold } from '../../src/domain/hold.ts';
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
 import { chordSquared, distanceMeters, type Point, writeVector } from '../../src/geo/point.ts';
-import {
-  AGE_DECIDES_MS,
-  AGE_STEP_MS,
-  POSITION_FRESH_MS,
-  SET_ASIDE_MS,
-  WAIT_FACTOR,
-  WAY_METERS_PER_MINUTE,
-} from '../../src/limits.ts';
+import { POSITION_FRESH_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
 import type { ClaimedDriver, NewClaim } from '../../src/matcher/claims.ts';
+import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR } from '../../src/matcher/cost.ts';
+import { SET_ASIDE_MS } from '../../src/matcher/drivers.ts';
 import type {
   AssignOutcome,
   DriverQuery,

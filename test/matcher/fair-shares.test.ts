@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FAIR_SHARE_MS, MAX_FAIR_LEAD_MS } from '../../src/limits.ts';
+import { FAIR_SHARE_MS, MAX_FAIR_LEAD_MS } from '../../src/matcher/fair-shares.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';

@@ -2,16 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { radiusAfter, type Tier } from '../../src/domain/tier.ts';
 import { distanceMeters } from '../../src/geo/point.ts';
-import {
-  AGE_DECIDES_MS,
-  AGE_STEP_MS,
-  BATCH_CANDIDATES,
-  MAX_BATCH,
-  POSITION_FRESH_MS,
-  WAIT_FACTOR,
-  WAY_METERS_PER_MINUTE,
-} from '../../src/limits.ts';
+import { MAX_BATCH, POSITION_FRESH_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
 import { matchAtLeastCost } from '../../src/matcher/batch.ts';
+import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR } from '../../src/matcher/cost.ts';
+import { BATCH_CANDIDATES } from '../../src/matcher/gather.ts';
 import { type Match, Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FAIR_SHARE_MS } from '../../src/limits.ts';
+import { FAIR_SHARE_MS } from '../../src/matcher/fair-shares.ts';
 import { type LaterOrder, LaterOrders } from '../../src/matcher/later-orders.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from './brute-force.ts';

@@ -2,14 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { Tier, TierId } from '../../src/domain/tier.ts';
 import { distanceMeters } from '../../src/geo/point.ts';
-import {
-  AGE_DECIDES_MS,
-  AGE_STEP_MS,
-  POSITION_FRESH_MS,
-  SET_ASIDE_MS,
-  WAIT_FACTOR,
-  WAY_METERS_PER_MINUTE,
-} from '../../src/limits.ts';
+import { POSITION_FRESH_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
+import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR } from '../../src/matcher/cost.ts';
+import { SET_ASIDE_MS } from '../../src/matcher/drivers.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { distanceMeters } from '../../src/geo/point.ts';
-import { MAX_REJECTED_CANDIDATES, POSITION_FRESH_MS, SET_ASIDE_MS } from '../../src/limits.ts';
+import { POSITION_FRESH_MS } from '../../src/limits.ts';
+import { SET_ASIDE_MS } from '../../src/matcher/drivers.ts';
 import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
+import { MAX_REJECTED_CANDIDATES } from '../../src/matcher/rejected-candidates.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
 import { carrying, setDuty } from './carrying.ts';

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { DB_PROBE_MS } from '../../src/limits.ts';
-import { startBreaker } from '../../src/postgres/breaker.ts';
+import { DB_PROBE_MS, startBreaker } from '../../src/postgres/breaker.ts';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { classifyFailure } from '../../src/postgres/failures.ts';
 import { createLogger } from '../../src/telemetry.ts';

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { EVENT_SWEEP_MS, EVENT_TURN_MS, EVENT_YIELD_MS } from '../../src/limits.ts';
-import { startEventWriter } from '../../src/queues/event-writer.ts';
+import { EVENT_SWEEP_MS, EVENT_TURN_MS, EVENT_YIELD_MS, startEventWriter } from '../../src/queues/event-writer.ts';
 import type { NumberedEvents } from '../../src/store/events.ts';
 import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { JOB_HELD_MS, JOB_HELD_RETRY_MS } from '../../src/limits.ts';
-import { holdWhileAway } from '../../src/queues/hold-while-away.ts';
+import { holdWhileAway, JOB_HELD_MS, JOB_HELD_RETRY_MS } from '../../src/queues/hold-while-away.ts';
 import type { JobResult } from '../../src/queues/queues.ts';
 
 beforeEach(() => void vi.useFakeTimers());

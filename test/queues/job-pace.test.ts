@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { JOB_TICK_MS, JOB_YIELD_MS, MAX_PACED_JOBS, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/limits.ts';
 import { inTurn } from '../../src/queues/in-turn.ts';
-import { JobPace } from '../../src/queues/job-pace.ts';
+import {
+  JOB_TICK_MS,
+  JOB_YIELD_MS,
+  JobPace,
+  MAX_PACED_JOBS,
+  MIN_PACED_JOBS,
+  SLOW_ORDER_MS,
+} from '../../src/queues/job-pace.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

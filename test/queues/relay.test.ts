@@ -1,27 +1,12 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  JOB_TICK_MS,
-  JOBS_PER_BATCH,
-  MAX_QUEUED_JOBS,
-  MIN_PACED_JOBS,
-  OUTBOX_SWEEP_MS,
-  OUTBOX_SWEEP_ROWS,
-  OUTBOX_SWEEP_SOON_MS,
-  QUEUE_CHECK_MS,
-  QUEUE_CHECK_ROWS,
-  RELAY_AHEAD_MS,
-  RELAY_BATCH,
-  RELAY_HELD_MS,
-  RELAY_HELD_ROWS,
-  RELAY_MARK_MS,
-  RELAY_RETRY_MS,
-  RELAY_SOON_ROWS,
-  SLOW_ORDER_MS,
-} from '../../src/limits.ts';
+import { JOBS_PER_BATCH } from '../../src/queues/bulk-jobs.ts';
+import { RELAY_BATCH, RELAY_MARK_MS } from '../../src/queues/hand-over-marks.ts';
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
-import { JobPace } from '../../src/queues/job-pace.ts';
-import { createRelay } from '../../src/queues/relay.ts';
-import { startSweeper } from '../../src/queues/sweeper.ts';
+import { JOB_TICK_MS, JobPace, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/queues/job-pace.ts';
+import { createRelay, RELAY_AHEAD_MS, RELAY_HELD_MS, RELAY_HELD_ROWS, RELAY_RETRY_MS } from '../../src/queues/relay.ts';
+import { MAX_QUEUED_JOBS, QUEUE_CHECK_MS, QUEUE_CHECK_ROWS } from '../../src/queues/room.ts';
+import { OUTBOX_SWEEP_MS, OUTBOX_SWEEP_ROWS, OUTBOX_SWEEP_SOON_MS, startSweeper } from '../../src/queues/sweeper.ts';
+import { RELAY_SOON_ROWS } from '../../src/queues/until-due.ts';
 import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { sweeperStore } from './sweeper-store.ts';

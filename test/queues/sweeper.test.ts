@@ -6,9 +6,9 @@ import {
   OUTBOX_PRUNE_ROWS,
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_SOON_MS,
+  startSweeper,
   WEBHOOK_KEPT_DAYS,
-} from '../../src/limits.ts';
-import { startSweeper } from '../../src/queues/sweeper.ts';
+} from '../../src/queues/sweeper.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { sweeperStore } from './sweeper-store.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { STAND_IN_EVENT_TRIES } from '../../src/limits.ts';
+import { STAND_IN_EVENT_TRIES } from '../../src/sandbox/stripe-events.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { createStripeSignatures } from '../../src/vendors/stripe-signature.ts';
 import { temporaryFolder } from './temporary.ts';

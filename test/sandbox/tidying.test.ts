@@ -1,7 +1,12 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { PlaceRequest } from '../../src/dispatch/place-request.ts';
-import { SANDBOX_KEPT_ORDERS, SANDBOX_SURPLUS_AGE_MS, SANDBOX_TIDY_ORDERS } from '../../src/limits.ts';
-import { createTidying, startTidying } from '../../src/sandbox/tidying.ts';
+import {
+  createTidying,
+  SANDBOX_KEPT_ORDERS,
+  SANDBOX_SURPLUS_AGE_MS,
+  SANDBOX_TIDY_ORDERS,
+  startTidying,
+} from '../../src/sandbox/tidying.ts';
 import type { Surplus } from '../../src/store/orders.ts';
 import { createLogger } from '../../src/telemetry.ts';
 

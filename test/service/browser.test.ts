@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
+import { TRACKING_GONE_AFTER_MS } from '../../src/tracking/view.ts';
 import { findChromium, launchBrowser } from '../harness/chromium.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';

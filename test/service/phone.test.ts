@@ -1,8 +1,8 @@
 import { renderUnicodeCompact } from 'uqr';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TRACKER_INTERVAL_SECONDS } from '../../src/cli/driver-phone.ts';
 import { newId, newSecret } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
-import { TRACKER_INTERVAL_SECONDS } from '../../src/limits.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { claimsOf, type PushVendor, startPushVendor } from '../harness/push-phone.ts';

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { OUTBOX_FIRST_LEASE_SECONDS } from '../../src/limits.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
+import { OUTBOX_FIRST_LEASE_SECONDS } from '../../src/store/fragments.ts';
 import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

@@ -2,7 +2,6 @@ import { latLngToCell } from 'h3-js';
 import { describe, expect, it } from 'vitest';
 import { COARSEST, cellIndex, FINEST } from '../../src/geo/cells.ts';
 import { distanceMeters, type Point } from '../../src/geo/point.ts';
-import { CELL_MERGE_MEMBERS, CELL_SPLIT_MEMBERS } from '../../src/limits.ts';
 import {
   BLOCK,
   CELL_PATH,
@@ -14,7 +13,8 @@ import {
   RESOLUTION,
   TIER_BITS,
 } from '../../src/spatial-index/cell.ts';
-import { CellIndex } from '../../src/spatial-index/cell-index.ts';
+import { CELL_SPLIT_MEMBERS } from '../../src/spatial-index/cell-builder.ts';
+import { CELL_MERGE_MEMBERS, CellIndex } from '../../src/spatial-index/cell-index.ts';
 import { MAX_MEMBERS, memberOf, tagOf } from '../../src/spatial-index/member-pool.ts';
 import { displaced } from '../geo/places.ts';
 import { randomFrom } from '../matcher/world.ts';

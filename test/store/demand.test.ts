@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
-import { DEMAND_BACK_MS, DEMAND_WEEKS, PLANNER_DEMAND_MS } from '../../src/limits.ts';
+import { PLANNER_DEMAND_MS } from '../../src/limits.ts';
+import { DEMAND_BACK_MS, DEMAND_WEEKS } from '../../src/store/demand.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, PICKUP, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

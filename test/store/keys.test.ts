@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
-import { ENDED_KEYS_ROWS, MAX_OVERLAPPING_KEYS } from '../../src/limits.ts';
+import { MAX_OVERLAPPING_KEYS } from '../../src/limits.ts';
+import { ENDED_KEYS_ROWS } from '../../src/queues/sweeper.ts';
 import type { NewKey } from '../../src/store/retailers.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow, draftOrder } from '../harness/orders.ts';

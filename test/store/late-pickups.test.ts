@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LATE_PICKUP_LAG_SECONDS } from '../../src/limits.ts';
+import { LATE_PICKUP_LAG_SECONDS } from '../../src/store/late-pickups.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { LIST_COUNTED, LIST_FIRST_PART } from '../../src/limits.ts';
 import type { Page, Place } from '../../src/store/pages.ts';
+import { LIST_COUNTED, LIST_FIRST_PART } from '../../src/store/pages.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

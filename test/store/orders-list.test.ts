@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OrderStatus } from '../../src/domain/order.ts';
-import { LIST_SCAN_ROWS } from '../../src/limits.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
 import type { OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
+import { LIST_SCAN_ROWS } from '../../src/store/orders-list.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import type { OrderStatus } from '../../src/domain/order.ts';
-import { LIST_SCAN_ROWS_PER_STORE, MAX_ORGANIZATION_KEYS } from '../../src/limits.ts';
+import { MAX_ORGANIZATION_KEYS } from '../../src/limits.ts';
 import type { OrderCursor } from '../../src/store/orders-list.ts';
+import { LIST_SCAN_ROWS_PER_STORE } from '../../src/store/orders-of-stores.ts';
 import type { NewKey } from '../../src/store/retailers.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, PICKUP } from '../harness/orders.ts';

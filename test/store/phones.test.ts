@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FIRST_ID, hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
-import { MAX_PUSH_SUBSCRIPTIONS } from '../../src/limits.ts';
+import { MAX_PUSH_SUBSCRIPTIONS } from '../../src/store/pushes.ts';
 import { newPushKeys } from '../../src/vendors/push-sender.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow } from '../harness/orders.ts';

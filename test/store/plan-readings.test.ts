@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/domain/plan.ts';
-import { PLAN_PAST_MS } from '../../src/limits.ts';
 import type { OrderFilter } from '../../src/store/orders-list.ts';
+import { PLAN_PAST_MS } from '../../src/store/plan-readings.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

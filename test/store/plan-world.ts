@@ -5,11 +5,11 @@ import {
   ARRIVAL_FAST_METERS_PER_SECOND,
   ARRIVAL_HANDOVER_MS,
   ARRIVAL_SLOW_METERS_PER_SECOND,
-  PLAN_STEP_MS,
   ROUTE_EARLIEST_SHARE,
   ROUTE_LATEST_SHARE,
 } from '../../src/limits.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
+import { PLAN_STEP_MS } from '../../src/store/plan-readings.ts';
 import { addOrder, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 

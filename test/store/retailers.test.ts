@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
-import { CLOCK_ROUND_TRIP_MS, CLOCK_SYNC_MS } from '../../src/limits.ts';
-import { createDatabaseClock } from '../../src/postgres/clock.ts';
+import { CLOCK_ROUND_TRIP_MS } from '../../src/limits.ts';
+import { CLOCK_SYNC_MS, createDatabaseClock } from '../../src/postgres/clock.ts';
 import type { NewKey, NewRetailer } from '../../src/store/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

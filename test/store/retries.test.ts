@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { FIRST_ID } from '../../src/domain/ids.ts';
 import type { OrderStatus } from '../../src/domain/order.ts';
-import { CARD_WAIT_SECONDS, CARD_WINDOW_SECONDS, MAX_PAYMENT_ATTEMPTS_EVER } from '../../src/limits.ts';
+import { MAX_PAYMENT_ATTEMPTS_EVER } from '../../src/limits.ts';
+import { CARD_WAIT_SECONDS, CARD_WINDOW_SECONDS } from '../../src/store/card-tries.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

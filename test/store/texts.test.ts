@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OptionalText, TextKind } from '../../src/domain/customer-text.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../src/limits.ts';
+import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../src/store/text-rows.ts';
 import type { TextReport } from '../../src/store/text-statuses.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../src/domain/webhook.ts';
-import { LIST_SCAN_ROWS } from '../../src/limits.ts';
+import { LIST_SCAN_ROWS } from '../../src/store/orders-list.ts';
 import type { DeliveryCursor } from '../../src/store/webhook-history.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { WebhookOwner } from '../../src/domain/webhook.ts';
-import { MAX_WEBHOOKS_SET, WEBHOOK_OLD_SECRET_SECONDS } from '../../src/limits.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 useWebhookWorld();
 
+import { MAX_WEBHOOKS_SET } from '../../src/limits.ts';
+import { WEBHOOK_OLD_SECRET_SECONDS } from '../../src/store/webhooks.ts';
 import {
   database,
   endpoint,

@@ -1,11 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Arrival, arrivalOf, arrivalTimes, minutesUntil, pickupIn, type Trip } from '../../src/domain/arrival.ts';
+import {
+  ARRIVAL_DROPOFF_METERS,
+  type Arrival,
+  arrivalOf,
+  arrivalTimes,
+  minutesUntil,
+  pickupIn,
+  type Trip,
+} from '../../src/domain/arrival.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
-import { ARRIVAL_DROPOFF_METERS, HOME_PIN_METERS, POSITION_FRESH_MS } from '../../src/limits.ts';
+import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { positionMessage } from '../../src/tracking/messages.ts';
 import { arrivalText } from '../../src/tracking/sentences.ts';
-import { trackingView } from '../../src/tracking/view.ts';
+import { HOME_PIN_METERS, trackingView } from '../../src/tracking/view.ts';
 import { speakTracking } from '../../src/words/tracking.ts';
 import { assigned, NOW_MS, pickedUp } from './orders.ts';
 

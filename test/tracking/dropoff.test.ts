@@ -1,8 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { DropoffNotes } from '../../src/domain/order.ts';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
-import { DROPOFF_CHANGES_PER_MINUTE, MAX_DROPOFF_BODY_BYTES } from '../../src/limits.ts';
-import { dropoffRoute } from '../../src/tracking/dropoff-route.ts';
+import { DROPOFF_CHANGES_PER_MINUTE, dropoffRoute, MAX_DROPOFF_BODY_BYTES } from '../../src/tracking/dropoff-route.ts';
 import { createLinkReader } from '../../src/tracking/link.ts';
 import { trackingView } from '../../src/tracking/view.ts';
 import { startServer } from '../http/support.ts';

@@ -1,13 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
-import {
-  LIVE_READ_RETRY_MS,
-  MAX_LIVE_READS,
-  MAX_SOCKETS_PER_ORDER,
-  MAX_TRACKING_LOOKUPS_PER_ADDRESS,
-  POSITION_PUBLISH_MS,
-} from '../../src/limits.ts';
-import { createTracking, type Tracking } from '../../src/tracking/live.ts';
+import { LIVE_READ_RETRY_MS, MAX_LIVE_READS } from '../../src/pages/latest-reader.ts';
+import { createTracking, MAX_SOCKETS_PER_ORDER, POSITION_PUBLISH_MS, type Tracking } from '../../src/tracking/live.ts';
+import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../../src/tracking/lookups.ts';
 import type { Viewer } from '../../src/tracking/watched.ts';
 import { assigned, DRIVER_ID, delivered, matcherAt, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
 import { fakeClock, gate, MemorySocket, pass, publisher, settle } from './sockets.ts';

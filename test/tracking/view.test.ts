@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
 import { roundedToKilometer } from '../../src/domain/shown-position.ts';
-import { HOME_PIN_METERS, TRACKING_GONE_AFTER_MS } from '../../src/limits.ts';
-import { isGone, trackingView } from '../../src/tracking/view.ts';
+import { HOME_PIN_METERS, isGone, TRACKING_GONE_AFTER_MS, trackingView } from '../../src/tracking/view.ts';
 import { assigned, behind, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
 
 const position = { lat: 40.74567, lng: -73.98765, atMs: NOW_MS - 12_000 };

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { CLOSING_SOCKET_MS, MAX_CLOSING_SOCKETS, SOCKET_RETURN_MS } from '../../src/limits.ts';
-import { Farewells } from '../../src/transport/farewells.ts';
+import { SOCKET_RETURN_MS } from '../../src/domain/restart.ts';
+import { CLOSING_SOCKET_MS, Farewells, MAX_CLOSING_SOCKETS } from '../../src/transport/farewells.ts';
 import type { HttpLimits } from '../../src/transport/http-limits.ts';
 import type { LiveSocket, SocketBehaviour } from '../../src/transport/live-socket.ts';
 import { SocketConnection } from '../../src/transport/socket-connection.ts';

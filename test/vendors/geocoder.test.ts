@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { GEOCODER_ACCURACY_METERS } from '../../src/limits.ts';
 import {
-  GEOCODER_ACCURACY_METERS,
+  createGeocoder,
   GEOCODER_FOUND_MS,
   GEOCODER_NOT_FOUND_MS,
   MAX_GEOCODER_REQUESTS,
   MAX_GEOCODER_WAITING_PER_STORE,
   PUBLIC_GEOCODER_PACE_MS,
-} from '../../src/limits.ts';
-import { createGeocoder } from '../../src/vendors/geocoder.ts';
+} from '../../src/vendors/geocoder.ts';
 import { STEP_MS } from '../harness/patience.ts';
 
 const PLACE = { lat: '40.7484', lon: '-73.9857', boundingbox: ['40.7480', '40.7488', '-73.9865', '-73.9849'] };

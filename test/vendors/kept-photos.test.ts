@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { KEPT_PHOTO_MS, MAX_KEPT_PHOTO_BYTES } from '../../src/limits.ts';
-import { KeptPhotos } from '../../src/vendors/kept-photos.ts';
+import { KEPT_PHOTO_MS, KeptPhotos, MAX_KEPT_PHOTO_BYTES } from '../../src/vendors/kept-photos.ts';
 
 const UPLOAD = Buffer.from('upload');
 const PHOTO = { jpeg: Buffer.from('jpeg'), isBlank: false };

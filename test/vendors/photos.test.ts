@@ -1,14 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
-import {
-  MAX_PHOTO_BYTES,
-  MAX_PHOTO_QUEUE,
-  MAX_PHOTO_SCANS,
-  MAX_PHOTO_SIDE,
-  STORED_PHOTO_SIDE,
-} from '../../src/limits.ts';
+import { MAX_PHOTO_BYTES, MAX_PHOTO_SIDE } from '../../src/limits.ts';
 import { drawPhoto } from '../../src/sandbox/simulated-world.ts';
-import { createPhotoProcessor } from '../../src/vendors/photos.ts';
+import { createPhotoProcessor, MAX_PHOTO_QUEUE, MAX_PHOTO_SCANS, STORED_PHOTO_SIDE } from '../../src/vendors/photos.ts';
 import { makePng, makeProgressiveJpeg } from '../harness/bombs.ts';
 
 const processor = createPhotoProcessor();

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { PUSH_TTL_SECONDS } from '../../src/limits.ts';
-import { createPushSender, newPushKeys, pushSubject } from '../../src/vendors/push-sender.ts';
+import { createPushSender, newPushKeys, PUSH_TTL_SECONDS, pushSubject } from '../../src/vendors/push-sender.ts';
 import { createWebhookClient, type WebhookOutcome } from '../../src/vendors/webhook-client.ts';
 import { claimsOf, newPushPhone } from '../harness/push-phone.ts';
 

@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { DECLINE_PAUSE_SECONDS, STAND_IN_SEARCH_LAG_MS } from '../../src/limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { STRIPE_RATES } from '../../src/sandbox/stripe-limits.ts';
-import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { STAND_IN_SEARCH_LAG_MS, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import type { ChargeRequest } from '../../src/vendors/charger.ts';
 import { createStripeCharger } from '../../src/vendors/stripe.ts';
+import { DECLINE_PAUSE_SECONDS } from '../../src/vendors/stripe-declines.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 

@@ -1,10 +1,10 @@
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { MAX_TWILIO_PARAMETERS } from '../../src/limits.ts';
 import {
   isSignatureForm,
   isSignedByTwilio,
+  MAX_TWILIO_PARAMETERS,
   RETRIES,
   readOptOut,
   readStatus,

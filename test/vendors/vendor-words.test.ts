@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_VENDOR_WORDS_LENGTH } from '../../src/limits.ts';
-import { vendorWords } from '../../src/vendors/vendor-words.ts';
+import { MAX_VENDOR_WORDS_LENGTH, vendorWords } from '../../src/vendors/vendor-words.ts';
 
 test('the words of a vendor stay on one line, can be stored, and end somewhere', () => {
   expect(vendorWords('Your card was declined.')).toBe('Your card was declined.');

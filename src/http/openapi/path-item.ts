@@ -1,9 +1,10 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import { PRINTABLE_ASCII } from '../../domain/idempotency.ts';
-import { DEFAULT_PAGE_SIZE, MAX_EVENT_WAIT_SECONDS, MAX_IDEMPOTENCY_KEY_LENGTH } from '../../limits.ts';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../limits.ts';
 import type { JsonSchema, Operation, Secret } from '../../transport/operation.ts';
 import type { Route } from '../../transport/route.ts';
-import { EVENT_WAIT, PAGE_SIZE, UTC_OFFSET } from '../schemas.ts';
+import { MAX_EVENT_WAIT_SECONDS } from '../field-errors.ts';
+import { DEFAULT_PAGE_SIZE, EVENT_WAIT, PAGE_SIZE, UTC_OFFSET } from '../schemas.ts';
 import { type Components, exampleOf, type HeaderName, RATE_HEADERS } from './components.ts';
 import { errorReplies } from './errors.ts';
 import { textOf } from './field-texts.ts';

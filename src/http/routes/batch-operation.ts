@@ -1,9 +1,10 @@
-import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_ORDERS_PER_BATCH } from '../../limits.ts';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../limits.ts';
 import type { JsonSchema, Operation } from '../../transport/operation.ts';
 import { FAILURE } from '../openapi/errors.ts';
 import { orderBody } from '../openapi/order-body.ts';
 import { CREATED_ORDER } from '../openapi/order-schemas.ts';
 import { INTEGER, listOf, named, object, STRING, success, WARNINGS } from '../openapi/schema.ts';
+import { MAX_ORDERS_PER_BATCH } from '../schemas.ts';
 
 /** What `/openapi.json` says of `POST /orders/batch`. */
 

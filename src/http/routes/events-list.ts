@@ -1,4 +1,4 @@
-import { DEFAULT_PAGE_SIZE, EVENTS_DEADLINE_MS } from '../../limits.ts';
+import { below, QUERY_DEADLINE_MS } from '../../limits.ts';
 import type { EventPage, EventsAfter } from '../../store/events.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
@@ -6,14 +6,28 @@ import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import type { EventCursors } from '../event-cursors.ts';
 import type { EventWaits } from '../event-waits.ts';
+import { MAX_EVENT_WAIT_SECONDS } from '../field-errors.ts';
 import { wrongNames } from '../input.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
-import { schemas } from '../schemas.ts';
+import { DEFAULT_PAGE_SIZE, schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
 import { listEvents } from './store-operations.ts';
+
+/**
+ * Longest time to the reply of such a request. Above MAX_EVENT_WAIT_SECONDS, with QUERY_DEADLINE_MS for the
+ * statements before and after the wait.
+ */
+const EVENTS_DEADLINE_MS = MAX_EVENT_WAIT_SECONDS * 1_000 + 2 * QUERY_DEADLINE_MS + 1_000;
+
+below(
+  {
+    'MAX_EVENT_WAIT_SECONDS in ms + 2 × QUERY_DEADLINE_MS': MAX_EVENT_WAIT_SECONDS * 1_000 + 2 * QUERY_DEADLINE_MS,
+  },
+  { EVENTS_DEADLINE_MS },
+);
 
 type EventQuery = { readonly after: EventsAfter | null; readonly limit: number; readonly waitMs: number };
 

@@ -1,7 +1,7 @@
 import { startInTurns } from '../../dispatch/batch-turns.ts';
 import { ERROR_CODES, ServiceError } from '../../domain/errors.ts';
 import { identityOf } from '../../domain/idempotency.ts';
-import { BATCH_ORDERS_IN_LINE, MAX_BATCH_BYTES, MAX_BATCHES_PER_STORE, RETRY_AFTER_SECONDS } from '../../limits.ts';
+import { below, MAX_JSON_BYTES, RETRY_AFTER_SECONDS } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import { errorFields, type Logger } from '../../telemetry.ts';
 import { json } from '../../transport/reply.ts';
@@ -13,6 +13,21 @@ import { parsed } from '../input.ts';
 import type { StoreRates } from '../store-rate.ts';
 import { createOrders } from './batch-operation.ts';
 import { type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
+
+/**
+ * Largest body of a batch in bytes: 5 KiB for each order, of which most have under 1. A hundred times as much
+ * as one order may have would take the event loop tens of milliseconds to parse. Above MAX_JSON_BYTES.
+ */
+export const MAX_BATCH_BYTES = 512 * 1024;
+/**
+ * Most batches of one store at work, judged before their bodies are taken. However slowly a store sends, it
+ * holds a hundredth of MAX_BUFFERED_BODY_BYTES.
+ */
+export const MAX_BATCHES_PER_STORE = 2;
+/** Orders of a batch that wait for a turn at once, so that a single order waits behind a few of each batch. */
+const BATCH_ORDERS_IN_LINE = 25;
+
+below({ MAX_JSON_BYTES }, { MAX_BATCH_BYTES });
 
 /** What became of one order, as its own request would have been answered. */
 type Result = { readonly status: number; readonly success: boolean; readonly replayed?: boolean };

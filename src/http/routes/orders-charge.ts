@@ -1,6 +1,6 @@
 import type { RetryCharge, RetryChargeOutcome } from '../../dispatch/retry-charge.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { MAX_JSON_BYTES, MAX_STORE_CHARGE_RETRIES_PER_HOUR } from '../../limits.ts';
+import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, Route } from '../../transport/route.ts';
@@ -9,6 +9,9 @@ import type { Authenticator } from '../credentials.ts';
 import { orderIdOf, parsed } from '../input.ts';
 import { asWritten } from '../outcomes.ts';
 import { retryCharge } from './order-operations.ts';
+
+/** Charges that a store may have tried again at one process within an hour: no card is tried on and on. */
+const MAX_STORE_CHARGE_RETRIES_PER_HOUR = 100;
 
 /** `POST /orders/{id}/charge`: tries a failed charge again on the card that the store has now. */
 export function ordersCharge(parts: {

@@ -1,12 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
-import {
-  DEFAULT_PAGE_SIZE,
-  LIST_STATEMENT_MS,
-  LIST_WAIT_MS,
-  MAX_LISTS_PER_STORE,
-  MAX_WAITING_LISTS_PER_STORE,
-} from '../../limits.ts';
+import { LIST_STATEMENT_MS } from '../../limits.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
 import type { ListedOrder, OrderCursor, OrderFilter } from '../../store/orders-list.ts';
 import type { Store } from '../../store/store.ts';
@@ -14,11 +8,11 @@ import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { isCalendarTime, NO_SUCH_TIME, wrongNames } from '../input.ts';
-import { createListTurns } from '../list-turns.ts';
+import { createListTurns, LIST_WAIT_MS, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../list-turns.ts';
 import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
-import { schemas } from '../schemas.ts';
+import { DEFAULT_PAGE_SIZE, schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';

@@ -1,4 +1,3 @@
-import { MAX_PHOTO_AGE_SECONDS } from '../../limits.ts';
 import type { RetailerKey } from '../../store/retailers.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
@@ -6,6 +5,9 @@ import { orderIdOf } from '../input.ts';
 import { photoReply } from '../photo-reply.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { getPhoto } from './order-operations.ts';
+
+/** Time for which a store may keep a photo without asking again. It never changes, and may be erased. */
+const MAX_PHOTO_AGE_SECONDS = 300;
 
 const MISSING = 'There is no such order, or no photo of it.';
 /** A shared cache must not keep it; the caller may. */

@@ -1,9 +1,11 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { READINESS_DEADLINE_MS } from '../../limits.ts';
 import { json } from '../../transport/reply.ts';
 import { anyone, type Route } from '../../transport/route.ts';
 import { withTimeout } from '../../with-timeout.ts';
 import { readiness } from './service-operations.ts';
+
+/** Longest readiness check; one that takes longer has failed. */
+export const READINESS_DEADLINE_MS = 2_000;
 
 /** Whether the service takes orders, and the vendors that refuse its credentials. */
 export type Readiness = { readonly ready: boolean; readonly misconfigured?: readonly string[] };

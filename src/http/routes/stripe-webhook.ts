@@ -1,10 +1,16 @@
 import type { CallbackOutcome, StripeCallbacks } from '../../dispatch/stripe-callbacks.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { MAX_STRIPE_EVENT_BYTES } from '../../limits.ts';
 import { json } from '../../transport/reply.ts';
 import type { RequestHead, Route } from '../../transport/route.ts';
 import type { StripeSignatures } from '../../vendors/stripe-signature.ts';
 import { asAvailable } from '../outcomes.ts';
+
+/**
+ * Largest callback of Stripe in bytes. A dispute carries up to 150,000 characters of evidence, of 6 bytes each
+ * where they are escaped. Below MAX_DISCARDED_BODY_BYTES, and so far below MAX_BODY_BYTES_PER_CALLER, which
+ * bounds what a network sends with a signature that is only well formed.
+ */
+export const MAX_STRIPE_EVENT_BYTES = 1_000 * 1024;
 
 const UNSIGNED = 'Stripe’s signature is missing, wrong or too old.';
 

@@ -1,6 +1,6 @@
 import type { OrderEvents } from '../../dispatch/order-events.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { MAX_TWILIO_CALL_BYTES } from '../../limits.ts';
+import { atMost, MAX_UNAUTHENTICATED_BODY_BYTES } from '../../limits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Reply, RequestHead, Route } from '../../transport/route.ts';
 import {
@@ -14,6 +14,14 @@ import {
   type TwilioForm,
 } from '../../vendors/twilio-calls.ts';
 import { asAvailable } from '../outcomes.ts';
+
+/**
+ * Largest callback of Twilio in bytes. A text of 1,600 characters, each escaped as nine, has 15 KB. At most
+ * MAX_UNAUTHENTICATED_BODY_BYTES, as its sender is known only by its last byte.
+ */
+export const MAX_TWILIO_CALL_BYTES = 24 * 1024;
+
+atMost({ MAX_TWILIO_CALL_BYTES }, { MAX_UNAUTHENTICATED_BODY_BYTES });
 
 type Parts = {
   /** With which Twilio signs. */

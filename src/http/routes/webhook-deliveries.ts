@@ -1,22 +1,15 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
 import { resultForStore } from '../../domain/webhook.ts';
-import {
-  DEFAULT_PAGE_SIZE,
-  LIST_WAIT_MS,
-  MAX_LISTS_PER_STORE,
-  MAX_WAITING_LISTS_PER_STORE,
-  WEBHOOK_REPLAYS_PER_HOUR,
-} from '../../limits.ts';
 import type { Store } from '../../store/store.ts';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../store/webhook-history.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import { wrongNames } from '../input.ts';
-import { createListTurns } from '../list-turns.ts';
+import { createListTurns, LIST_WAIT_MS, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../list-turns.ts';
 import { asAvailable, asWritten } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
-import { schemas } from '../schemas.ts';
+import { DEFAULT_PAGE_SIZE, schemas } from '../schemas.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { type Validated, valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
@@ -29,6 +22,9 @@ import {
   webhookIdOf,
 } from '../webhook-owner.ts';
 import { listDeliveries, replayDelivery } from './webhook-operations.ts';
+
+/** Deliveries that an owner may replay in an hour in one process: those of a bad day, by a script. */
+const WEBHOOK_REPLAYS_PER_HOUR = 1_000;
 
 /**
  * What a webhook was told: `GET /webhooks/{id}/deliveries?status=&limit=&cursor=`, newest first, and

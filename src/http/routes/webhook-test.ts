@@ -1,7 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { newId } from '../../domain/ids.ts';
 import { resultForStore, WEBHOOK_TEST_TYPE, type WebhookOwner } from '../../domain/webhook.ts';
-import { WEBHOOK_TESTS_PER_MINUTE } from '../../limits.ts';
 import type { Store } from '../../store/store.ts';
 import type { WebhookAddress } from '../../store/webhooks.ts';
 import { json } from '../../transport/reply.ts';
@@ -12,6 +11,9 @@ import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
 import { createOwnerRate, noSuchWebhook, ownerOf, type WebhookManagers, webhookIdOf } from '../webhook-owner.ts';
 import { testWebhook } from './webhook-operations.ts';
+
+/** Tests of webhooks of one owner a minute in one process: enough by hand, and too few to search for ports. */
+export const WEBHOOK_TESTS_PER_MINUTE = 10;
 
 /**
  * `POST /webhooks/{id}/test`: sends an event at once, also to a disabled webhook, and says what the receiver

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 import { newId } from '../../domain/ids.ts';
 import { EVERY_EVENT_TYPE } from '../../domain/webhook.ts';
-import { MAX_JSON_BYTES, MAX_WEBHOOKS_SET, WEBHOOK_CHANGES_PER_MINUTE } from '../../limits.ts';
+import { MAX_JSON_BYTES, MAX_WEBHOOKS_SET } from '../../limits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Webhook } from '../../store/webhooks.ts';
 import { json } from '../../transport/reply.ts';
@@ -22,6 +22,9 @@ import {
   removeWebhook,
   rotateWebhookSecret,
 } from './webhook-operations.ts';
+
+/** Times a minute that an owner may add, change, rotate or remove webhooks in one process. Each may relay much. */
+const WEBHOOK_CHANGES_PER_MINUTE = 20;
 
 const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
 const LOOK = 'See GET /webhooks.';

@@ -1,4 +1,4 @@
-import { POSITION_BROADCAST_MS } from '../../../src/limits.ts';
+import { POSITION_BROADCAST_MS } from '../../../src/bus/positions.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';

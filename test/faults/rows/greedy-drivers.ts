@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import WebSocket from 'ws';
-import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, MAX_DRIVER_SOCKETS } from '../../../src/limits.ts';
+import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND } from '../../../src/driver-app/allowance.ts';
+import { MAX_DRIVER_SOCKETS } from '../../../src/limits.ts';
 import { makePng } from '../../harness/bombs.ts';
 import { giveTokens as giveKnownTokens, tokenOf } from '../driver-tokens.ts';
 import { ask, giveTokens, smallPhoto } from '../phones.ts';

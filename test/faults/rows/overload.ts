@@ -1,4 +1,4 @@
-import { MAX_COMMIT_WAIT_MS } from '../../../src/limits.ts';
+import { MAX_COMMIT_WAIT_MS } from '../../../src/dispatch/group-commit.ts';
 import { openApart } from '../cores.ts';
 import { type Answers, type FastClient, openFastClient } from '../fast-client.ts';
 import { findings, type Row, SIZES } from '../row.ts';

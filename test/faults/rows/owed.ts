@@ -1,5 +1,5 @@
 import { newId } from '../../../src/domain/ids.ts';
-import { END_LEASES_ROWS } from '../../../src/limits.ts';
+import { END_LEASES_ROWS } from '../../../src/queues/sweeper.ts';
 import { later, type World } from '../world.ts';
 
 /** More than one part of ended leases, so that the rest shows whether the parts go on. */

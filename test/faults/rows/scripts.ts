@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { staysOnOneLine } from '../../../src/domain/text.ts';
 import { TIER_IDS } from '../../../src/domain/tier.ts';
-import { MAX_CITY_LENGTH } from '../../../src/limits.ts';
+import { MAX_CITY_LENGTH } from '../../../src/http/schemas.ts';
 import { TEST_CARDS } from '../../../src/sandbox/test-cards.ts';
 import { findChromium, launchBrowser } from '../../harness/chromium.ts';
 import { orderBody } from '../../harness/service.ts';

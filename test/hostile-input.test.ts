@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findZip, foldAddress } from '../src/domain/address.ts';
+import { findZip, foldAddress, withoutUnit } from '../src/domain/address.ts';
 import { textBody } from '../src/domain/customer-text.ts';
 import { identityOf, isSameRequest } from '../src/domain/idempotency.ts';
 import { hasSecretForm, isId, isTrackingToken, keyModeOf } from '../src/domain/ids.ts';
@@ -163,9 +163,12 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
       return deliveries?.handle({ ...GIVEN, head: headOf({}, query, text) } as never);
     },
     'the ZIP code of an address': (text) => findZip(text),
-    // Only what has passed the schema is compared.
-    'a pickup address': (text) =>
-      foldAddress(Array.from(text.slice(0, 1_000)).slice(0, MAX_PICKUP_ADDRESS_LENGTH).join('')),
+    // Only what has passed the schema is compared, and looked up.
+    'a pickup address': (text) => {
+      const address = Array.from(text.slice(0, 1_000)).slice(0, MAX_PICKUP_ADDRESS_LENGTH).join('');
+      foldAddress(address);
+      withoutUnit(`${address} #4`);
+    },
     'an order without a key': (text) =>
       identityOf(
         { customer: { name: text }, dropoffAddress: { line1: text }, pickupAddress: text, extras: null } as never,
@@ -290,6 +293,8 @@ const NOT_FED: Readonly<Record<string, string>> = {
   '^HPE_': 'codes of errors',
   '^[\\w-]{1,255}$': 'what Stripe has signed',
   '^\\d{1,10}$': 'what Twilio has signed',
+  '^\\+?\\d{1,15}$': 'what Twilio has signed',
+  '^\\d{1,5}$': 'why the service has closed a socket',
   'CERT|TLS|SSL|UNABLE_TO_': 'codes of errors',
   '(^|\\.)localhost\\.?$': 'the host of a URL of at most 2,000 characters',
 };

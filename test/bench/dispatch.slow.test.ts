@@ -34,6 +34,17 @@ describe('a generated day through the planner', () => {
     expect(doors(planInstance(instance, 'mean'))).toBeGreaterThan(doors(planned));
   });
 
+  it('delivers every order where its door is found late or never, and is another day then', () => {
+    const days = (['late', 'never'] as const).map((doors) => planInstance(instance, 'ready', { doors }));
+    for (const { deliveries } of days) expect(deliveries.every(({ doorAt }) => Number.isFinite(doorAt))).toBe(true);
+    const [exact, late, never] = [planned, ...days].map(({ deeds }) =>
+      deeds.map(({ kind, driverId, order, atMs }) => `${kind} ${order?.id} by ${driverId} at ${atMs}`),
+    );
+    expect(late).not.toEqual(exact);
+    expect(never).not.toEqual(late);
+    expect(never).not.toEqual(exact);
+  });
+
   it('is written so that each courier goes on from where they were', () => {
     const folder = mkdtempSync(join(tmpdir(), 'solution-'));
     try {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PLANNER_PASS_MS } from '../../src/dispatch/planner-passes.ts';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { PLANNER_LOOK_MS, POSITION_FRESH_MS } from '../../src/limits.ts';
+import type { WaitingOrder } from '../../src/matcher/matcher.ts';
 import { carrying } from '../matcher/carrying.ts';
 import { DOOR, driver, MINUTE, order, PlannedWorld, pass, STORE } from './planned-world.ts';
 
@@ -76,14 +77,14 @@ describe('a driver who can no longer carry what is planned for them', () => {
   const away = { ...STORE, lat: STORE.lat + 0.015 };
   const later = () => order('o', { size: 'large', readyAtMs: Date.now() + 40 * MINUTE });
 
-  async function planned(changes: Partial<FleetDriver>): Promise<void> {
+  async function planned(changes: Partial<FleetDriver>, ...others: WaitingOrder[]): Promise<void> {
     world.matcher.putDriver(driver('d', { vehicle: 'van' }));
     world.matcher.putDriver(
       driver('other', { vehicle: 'van', position: { ...away, atMs: Date.now() + 1_000 * MINUTE } }),
     );
-    world.matcher.wait(later());
+    for (const each of [later(), ...others]) world.matcher.wait(each);
     await pass(2 * PLANNER_LOOK_MS);
-    expect(world.noted.at(-1)).toMatchObject({ orderId: 'o', driverId: 'd' });
+    expect(world.noted.findLast(({ orderId }) => orderId === 'o')).toMatchObject({ driverId: 'd' });
     world.matcher.putDriver(driver('d', { vehicle: 'van', ...changes }));
     await pass(2 * PLANNER_LOOK_MS);
   }
@@ -96,6 +97,11 @@ describe('a driver who can no longer carry what is planned for them', () => {
     expect(world.noted.at(-1)).toMatchObject({ orderId: 'o', driverId: 'other' });
     await pass(60 * MINUTE);
     expect(world.gave()).toEqual(['o to other']);
+  });
+
+  it('loses it though they stay in reach of another order', async () => {
+    await planned({ vehicle: 'car' }, order('small', { readyAtMs: Date.now() + 60 * MINUTE }));
+    expect(world.noted.findLast(({ orderId }) => orderId === 'o')).toMatchObject({ driverId: 'other' });
   });
 });
 

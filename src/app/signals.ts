@@ -58,6 +58,8 @@ export function onSignals(
       close = closer;
       if (stopped !== null) void finish();
     },
-    now: (reason) => void stop(reason),
+    now(reason) {
+      if (stopped === null) void stop(reason);
+    },
   };
 }

@@ -211,8 +211,7 @@ export function recordDeclined(
   const tried =
     attempt === null
       ? sql`
-      select id as order_id from locked
-      where not exists (select from payments where order_id = locked.id and status in ('sending', 'paid'))`
+      select id as order_id from locked where not is_being_charged(id)`
       : sql`
       update payments set status = 'declined', settled_at = now(), failure_code = ${failureCode}
       from locked
@@ -223,6 +222,8 @@ export function recordDeclined(
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
       where id = ${outboxId} and done_at is null and ${final}
+        -- Another worker that sends the charge meanwhile works from this row.
+        and (${attempt !== null} or exists (select from recorded))
     )${final ? lockStore(sql) : sql``}`;
   const later = retryAfterSeconds !== null && final ? { retry_after_seconds: retryAfterSeconds } : {};
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode, ...later } };

@@ -256,3 +256,30 @@ test('concurrent statements that record the same orders in different orders do n
   ]);
   expect(outcomes.reduce((sum, { size }) => sum + size, 0)).toBe(12);
 });
+
+test.each(['committed', 'about to be committed'])(
+  'a charge whose card must wait is not put back beside an attempt of another worker that is %s',
+  async (when) => {
+    const { sql } = database;
+    const { open, record, orderId, outboxId, isDone } = await owed();
+    await open();
+    await record(1, LATER);
+    const wait = { failureCode: 'card_declined_too_often', final: true, retryAfterSeconds: 900 };
+    const putBack = () => storeOf(sql, 'me').recordDeclined({ orderId, attempt: null }, wait, outboxId);
+    if (when === 'committed') {
+      await open();
+      expect(await putBack()).toBeNull();
+    } else {
+      const other = await openTransaction(database);
+      await openAttempt(other.sql, orderId);
+      const waiting = putBack();
+      await untilBlocked(database);
+      await other.commit();
+      expect(await waiting).toBeNull();
+    }
+    // The other worker's row is still owed, and its charge is the order's.
+    expect([await isDone(), (await orderRow(sql, orderId)).payment_status]).toEqual([false, 'processing']);
+    await record(2, PAID);
+    expect(await orderRow(sql, orderId)).toMatchObject({ payment_status: 'paid', charge_id: 'pi_1' });
+  },
+);

@@ -9,7 +9,7 @@ import { UNCOUNTED_DECLINES } from '../vendors/stripe-declines.ts';
 export const MAX_CARD_DECLINES = 8;
 /** Time for which the networks count the declines of a card. */
 export const CARD_WINDOW_SECONDS = 24 * 3_600;
-/** Shortest time for which a retry waits whose card has no room for another decline, and until it is asked about again. */
+/** Shortest time for which a retry waits whose card has no room for another decline. */
 export const CARD_WAIT_SECONDS = 15 * 60;
 /** Declines of a card in a day beyond which its network fines each try. */
 const NETWORK_DECLINES = 10;
@@ -34,7 +34,8 @@ export const waitsOfCards = (sql: Sql, retries: Fragment): Fragment => sql`
       then greatest(${CARD_WAIT_SECONDS}, ${CARD_WINDOW_SECONDS} - extract(epoch from now() - oldest))
       else ${CARD_WAIT_SECONDS} end::float8 as wait_seconds
     from (
-      select id, declined, under_way, oldest, row_number() over (partition by stripe_payment_method_id order by id) as turn
+      select id, declined, under_way, oldest,
+        row_number() over (partition by stripe_payment_method_id order by id) as turn
       from (${retries}) retries cross join lateral (
         select count(*) filter (where p.status = 'declined') as declined,
           count(*) filter (where p.status = 'sending') as under_way,

@@ -15,7 +15,8 @@ export function listFailedJobs({ sql }: Db, search: FailedJobSearch, page: PageR
   const step = async ({ behind }: From, most: number) => {
     const rows = await sql`
       with failed as materialized (select * from failed_jobs())
-      select f.id::text from failed f where ${matches(sql, search)} and f.id < ${behind?.micros ?? null}::int8 is not false
+      select f.id::text from failed f
+      where ${matches(sql, search)} and f.id < ${behind?.micros ?? null}::int8 is not false
       order by f.id desc limit ${most}`;
     const found = rows.map(({ id }) => ({ rank: 0, micros: id, id: FIRST_ID }));
     return { found, from: found.length < most ? null : { rank: 0, behind: found.at(-1) ?? null } };
@@ -62,7 +63,8 @@ export async function findFailedJob({ sql }: Db, id: number): Promise<FailedJob 
   const [row] = await sql`
     select f.id, f.queue, f.order_id, f.failure_code,
       (select d.id from webhook_deliveries d where d.outbox_id = f.id) as delivery_id,
-      case f.queue when 'sms' then 'tracking' else (select t.kind from texts t where t.outbox_id = f.id) end as text_kind
+      case f.queue when 'sms' then 'tracking'
+        else (select t.kind from texts t where t.outbox_id = f.id) end as text_kind
     from failed_jobs() f where f.id = ${id}`;
   if (!row) return null;
   return {

@@ -204,7 +204,8 @@ const holdsText = (sql: Sql, text: string): Fragment =>
 async function readOrders({ sql }: Db, places: readonly Place[], unpaidAllowed: number) {
   const rows = await sql`
     with ${fleetOnDuty(sql)}
-    select o.id as order_id, o.status, ${whyWaiting(sql, unpaidAllowed)} as waiting_because, o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
+    select o.id as order_id, o.status, ${whyWaiting(sql, unpaidAllowed)} as waiting_because,
+      o.delivery_tier, o.payment_status, o.sms_status, r.name as store,
       o.driver_id, o.created_at, case when ${isNotYet(sql, sql`o`)} then o.dispatch_from end as dispatch_from,
       ${promisedBy(sql, sql`o`)} as deliver_by
     from orders o join retailers r on r.id = o.retailer_id

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import { firstLease } from './fragments.ts';
 
-/** Time after which a parked delivery comes up by itself. If it finds no place it is given up, so a backlog is bounded. */
+/** Time after which a parked delivery comes up by itself. Without a place it is given up, so a backlog is bounded. */
 const WEBHOOK_PARKED_SECONDS = 86_400;
 
 /*

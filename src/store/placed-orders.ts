@@ -42,7 +42,8 @@ async function readPlaced(sql: Sql, which: Fragment, doorByZip?: DoorByZip): Pro
   const rows = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
       o.status, o.external_id, ${scheduleColumns(sql, sql`o`)}, o.pickup_lat, o.pickup_lng, a.lat, a.lng,
-      a.accuracy_meters, a.zip, ${isPlanned(sql)} as is_planned, concat_ws(' ', o.request_fingerprint, o.extras_fingerprint) as fingerprint,
+      a.accuracy_meters, a.zip, ${isPlanned(sql)} as is_planned,
+      concat_ws(' ', o.request_fingerprint, o.extras_fingerprint) as fingerprint,
       -- The assignment of an order that was created with a driver has the time of its creation.
       (select coalesce(e.data -> 'distance_meters', '0') from order_events e
        where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned' and e.at = o.created_at) as driver_meters

@@ -93,7 +93,8 @@ export const optOutsAtTwilio = (sql: Sql, sender: string | null): Fragment => sq
     update text_opt_outs t set opted_out = false, changed_at = now()
     from (
       select phone_hash from text_opt_outs
-      where opted_out and source = 'twilio' and sender = ${sender} and phone_hash in (select hash from told where is_taken)
+      where opted_out and source = 'twilio' and sender = ${sender}
+        and phone_hash in (select hash from told where is_taken)
       order by phone_hash for update
     ) stopped
     where t.phone_hash = stopped.phone_hash

@@ -102,7 +102,8 @@ export async function replayDelivery(
 ): Promise<ReplayOutcome> {
   const [row] = await sql`
     with known as (
-      select d.id, d.order_id, d.retailer_id, d.status, d.outbox_id, ${queueOf(sql)} as queue, w.id is not null as has_endpoint
+      select d.id, d.order_id, d.retailer_id, d.status, d.outbox_id, ${queueOf(sql)} as queue,
+        w.id is not null as has_endpoint
       from webhook_deliveries d left join webhooks w on w.id = ${webhookOf(sql)} and w.disabled_at is null
       where d.id = ${deliveryId} ${webhookId ? sql`and ${webhookOf(sql)} = ${webhookId}` : sql``} for update of d
     ), job as (

@@ -35,7 +35,7 @@ below({ MAX_GEOCODER_CACHE_PER_STORE }, { MAX_GEOCODER_CACHE });
 below({ GEOCODER_NOT_FOUND_MS }, { GEOCODER_FOUND_MS });
 
 export type Geocoded =
-  /** `accuracyMeters`: half the diagonal of the place's bounding box, where the geocoder states one; a street's at least. */
+  /** `accuracyMeters`: half the diagonal of the place's box, where the geocoder states one; a street's at least. */
   | { readonly kind: 'found'; readonly point: Point; readonly accuracyMeters?: number }
   | { readonly kind: 'not_found' }
   /** No usable answer in time. Neither this nor `busy` is kept, so a later call may succeed. */

@@ -46,7 +46,7 @@ function orderOf(i: number): NewOrder {
     pickup: store.point,
     pickupPointSource: 'registered',
     dropoff: { point: store.point, accuracyMeters: 10_000, source: 'zip_centroid' },
-    driver: { driverId: driver.id, distanceMeters: 1_000, rejectedCandidates },
+    driver: { driverId: driver.id, shownMeters: 1_000, rejectedCandidates },
     idempotency: { key: null, fingerprint: hashSecret(newId()) },
   };
 }

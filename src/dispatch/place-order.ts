@@ -135,7 +135,7 @@ export function createPlaceOrder(deps: {
     // A rebuild undid the claim, or the order ended before this reply: the tables know who carries it.
     if (undone) deps.redispatch.recheckDriver(driverId);
     else if (matcher.hasRoomBeside(driverId)) deps.redispatch.driverAvailable(driverId);
-    const driverMeters = order.driver?.distanceMeters ?? null;
+    const driverMeters = order.driver?.shownMeters ?? null;
     return created(order, committed, 'driver_assigned', await payment, driverMeters);
   }
 
@@ -188,7 +188,9 @@ export function createPlaceOrder(deps: {
     if (!chosen) return null;
     // A read of the driver that began before knows nothing of the claim, and is repeated.
     deps.fleet.markStale(chosen.driverId);
-    return { ...chosen, rejectedCandidates: matcher.rejectedCandidates({ ...query, chosen, lost }) };
+    const { driverId, slot } = chosen;
+    const rejectedCandidates = matcher.rejectedCandidates({ ...query, chosen, lost });
+    return { driverId, slot, shownMeters: matcher.shownMeters(chosen, order.pickup), rejectedCandidates };
   }
 
   /** An order took credit, used or not, or memory believed in credit that is not there. */

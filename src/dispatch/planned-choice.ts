@@ -1,7 +1,7 @@
 import type { Lease } from '../domain/plan.ts';
-import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
+import type { ChosenDriver, RejectedCandidate } from '../domain/rejected-candidate.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import type { Matcher } from '../matcher/matcher.ts';
+import type { FoundDriver, Matcher, WaitingOrder } from '../matcher/matcher.ts';
 
 /** A choice of the planner: its right to make it, what it costs, and what it would cost with others. */
 export type PlannedChoice = {
@@ -10,8 +10,30 @@ export type PlannedChoice = {
   readonly nextBest: readonly { readonly driverId: string; readonly cost: number }[];
 };
 
-/** The rejected candidates of the planner, and then those of the matcher; that one is farther is no reason here. */
-export function costlierFirst(
+/**
+ * What is recorded of a driver whom a waiting order is being given to. The planner's own rejected candidates come
+ * first, and the matcher's follow; that one is farther is no reason there.
+ *
+ * @param lost the drivers who were tried before
+ */
+export function chosenDriver(
+  matcher: Pick<Matcher, 'driver' | 'slotOf' | 'shownMeters' | 'rejectedCandidatesFor'>,
+  { orderId, point }: WaitingOrder,
+  found: FoundDriver,
+  at: { readonly nowMs: number; readonly lost?: ReadonlySet<string> | undefined },
+  planned?: PlannedChoice,
+): ChosenDriver {
+  const others = matcher.rejectedCandidatesFor(orderId, found, at.nowMs, at.lost);
+  return {
+    driverId: found.driverId,
+    shownMeters: matcher.shownMeters(found, point),
+    slot: matcher.slotOf(orderId),
+    rejectedCandidates: planned ? costlierFirst(planned, point, matcher, others) : others,
+    ...(planned && { cost: planned.cost }),
+  };
+}
+
+function costlierFirst(
   { nextBest }: PlannedChoice,
   pickup: Point,
   matcher: Pick<Matcher, 'driver'>,

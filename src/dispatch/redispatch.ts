@@ -1,6 +1,6 @@
 import type { Lease } from '../domain/plan.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import type { FoundDriver, Match, Matcher } from '../matcher/matcher.ts';
+import type { FoundDriver, Match, Matcher, WaitingOrder } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/changes.ts';
@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
-import { costlierFirst, type PlannedChoice } from './planned-choice.ts';
+import { chosenDriver, type PlannedChoice } from './planned-choice.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** Most follow-ups of an assignment that the database refused. A race mostly ends after one. */
@@ -123,14 +123,11 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     const carrier = matcher.holderOf(orderId);
     const drivers = carrier === undefined ? [driver.driverId] : [driver.driverId, carrier];
     if (!matcher.beginAssign(orderId, driver.driverId, clock.now())) return 'failed';
+    const order = matcher.waitingOrder(orderId) as WaitingOrder;
     fleet.markStale(driver.driverId); // A read that began before knows nothing of the mark, and is repeated.
-    const order = matcher.waitingOrder(orderId);
-    const others = matcher.rejectedCandidatesFor(orderId, driver, clock.now(), lost);
-    const rejectedCandidates = planned && order ? costlierFirst(planned, order.point, matcher, others) : others;
-    const cost = planned && { cost: planned.cost };
-    const chosen = { ...driver, slot: matcher.slotOf(orderId), rejectedCandidates, ...cost };
+    const chosen = chosenDriver(matcher, order, driver, { nowMs: clock.now(), lost }, planned);
     const outcome = await write(orderId, chosen, planned?.lease);
-    if (order) hear(order.retailerId, outcome);
+    hear(order.retailerId, outcome);
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
       // It may have been written after all: the tables are read, now or by the next sweep.

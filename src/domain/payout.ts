@@ -1,5 +1,6 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { atMost, below, GEOCODER_ACCURACY_METERS, POSITION_FRESH_MS, PROOF_DROPOFF_METERS } from '../limits.ts';
+import { SHOWN_SQUARE_METERS } from './shown-position.ts';
 
 /**
  * Speed in meters per second, in a straight line from stop to stop, above which nobody delivers: 144 km/h. The
@@ -64,7 +65,7 @@ export type Place = { readonly point: Point; readonly accuracyMeters: number };
 /** What a driver had to do for an order. Times are milliseconds since 1970 by the database's clock. */
 export type Trip = {
   readonly assignedAtMs: number | null;
-  /** The driver's distance from the pickup when the order was assigned. */
+  /** The driver's distance from the pickup when the order was assigned, as its store knows it (`shownMeters`). */
   readonly approachMeters: number;
   readonly pickup: Place;
   /** Null where the address could not be located. */
@@ -155,7 +156,8 @@ export function happenedAtMs(received: StepReceived): number {
 function isTooFast({ step, trip, receivedAtMs }: StepReceived): boolean {
   if ((step !== 'delivered' && step !== 'returned') || trip.assignedAtMs === null) return false;
   const leg = trip.dropoff ? surelyApart(trip.pickup, trip.dropoff) : 0;
-  const wayMeters = trip.approachMeters + (step === 'returned' ? 2 * leg : leg);
+  const approachMeters = Math.max(0, trip.approachMeters - SHOWN_SQUARE_METERS);
+  const wayMeters = approachMeters + (step === 'returned' ? 2 * leg : leg);
   const shortestMs = Math.max(MIN_DELIVERY_MS, (wayMeters / PLAUSIBLE_METERS_PER_SECOND) * 1_000);
   return receivedAtMs - trip.assignedAtMs < shortestMs;
 }

@@ -27,10 +27,11 @@ export type RejectedCandidate = {
   readonly cost?: number;
 };
 
-/** The driver of an order, the distance to the pickup, and the rejected candidates if recorded. */
+/** The driver of an order, and the rejected candidates if recorded. */
 export type ChosenDriver = {
   readonly driverId: string;
-  readonly distanceMeters: number;
+  /** To the pickup, as its store may know it (`shownMeters`). */
+  readonly shownMeters: number;
   /** The slot of the driver that the order takes; 0 by default. */
   readonly slot?: number;
   readonly rejectedCandidates?: readonly RejectedCandidate[];

@@ -1,4 +1,4 @@
-import type { Point } from '../geo/point.ts';
+import { distanceMeters, type Point } from '../geo/point.ts';
 import type { TrackedOrder } from './tracked.ts';
 
 /** A driver's last position, timed by the database's clock. */
@@ -48,6 +48,17 @@ export function roundedToKilometer({ lat, lng }: Point): Point {
   const lngStep = GRID_DEGREES / Math.max(Math.cos((gridLat * Math.PI) / 180), MIN_COSINE);
   const gridLng = Math.round(lng / lngStep) * lngStep;
   return { lat: clamp(gridLat, 90), lng: clamp(gridLng, 180) };
+}
+
+/** At most how far in meters a position is from the middle of its square: half the diagonal of 1,112 m by 1,112 m. */
+export const SHOWN_SQUARE_METERS = 800;
+
+/**
+ * The distance of a driver from a place as others may know it: in meters from the middle of the driver's square.
+ * Distances from many places then tell the square, and no more.
+ */
+export function shownMeters(driver: Point, place: Point): number {
+  return distanceMeters(roundedToKilometer(driver), place);
 }
 
 /** Within ±`bound`, rounded to five decimals (1 m) against the noise of floating point. */

@@ -2,6 +2,7 @@ import type { FleetDriver } from '../domain/driver.ts';
 import type { HoldReason, StoreHold } from '../domain/hold.ts';
 import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
 import type { CarriedOrder } from '../domain/route.ts';
+import { shownMeters } from '../domain/shown-position.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { MAX_BATCH } from '../limits.ts';
@@ -205,6 +206,13 @@ export class Matcher {
     this.drivers.claim(found.driverId, claimed);
     if (retailerId !== undefined) this.takeCredit(retailerId);
     return { ...found, slot: this.slotOf(orderId) };
+  }
+
+  /** The distance in meters of a driver who was found here from a pickup, as the pickup's store may know it. */
+  shownMeters({ driverId, distanceMeters }: FoundDriver, pickup: Point): number {
+    const position = this.drivers.get(driverId)?.position;
+    // Who was found has a position.
+    return position ? shownMeters(position, pickup) : distanceMeters;
   }
 
   /** Gives a driver the order. False for an unknown driver, or one without room. */

@@ -120,7 +120,7 @@ export async function assignWaiting(
     ), event as (
       insert into order_events (order_id, sequence, type, at, data, considered)
       select id, sequence, 'driver_assigned', at, jsonb_strip_nulls(jsonb_build_object('driver_id', driver_id,
-        'distance_meters', ${Math.round(driver.distanceMeters)}::int,
+        'distance_meters', ${Math.round(driver.shownMeters)}::int,
         'cost', ${driver.cost?.toFixed(1) ?? null}::numeric)), ${rejected}::text
       from changed
     ), unproven as (

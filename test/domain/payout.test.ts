@@ -14,6 +14,7 @@ import {
   type StepReceived,
   type Trip,
 } from '../../src/domain/payout.ts';
+import { SHOWN_SQUARE_METERS } from '../../src/domain/shown-position.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
@@ -23,7 +24,7 @@ const STORE: Point = { lat: 40.73, lng: -73.99 };
 const DOOR = displaced(STORE, 8_000, 0);
 const TRIP: Trip = {
   assignedAtMs: ASSIGNED,
-  approachMeters: 2_000,
+  approachMeters: 2_000 + SHOWN_SQUARE_METERS,
   pickup: { point: STORE, accuracyMeters: 0 },
   dropoff: { point: DOOR, accuracyMeters: 50 },
   pickedUpAt: null,

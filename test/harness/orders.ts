@@ -79,7 +79,7 @@ export async function draftOrder(
     pickup: PICKUP,
     pickupPointSource: 'registered',
     dropoff: null,
-    driver: driverId === null ? null : { driverId, distanceMeters: 120 },
+    driver: driverId === null ? null : { driverId, shownMeters: 120 },
     idempotency,
   };
 }

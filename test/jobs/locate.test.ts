@@ -212,7 +212,7 @@ describe('an order has on record', () => {
 
   it('the rejected candidates of an assignment at its creation', async () => {
     const driverId = await newDriver();
-    const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 950, rejectedCandidates } });
+    const { orderId } = await newOrder({ driver: { driverId, shownMeters: 950, rejectedCandidates } });
     const [created, given] = await eventsShown(orderId);
     expect(created).not.toHaveProperty('considered');
     expect(given).toMatchObject({ type: 'driver_assigned', considered: onWire });
@@ -225,13 +225,13 @@ describe('an order has on record', () => {
     const second = await newDriver();
     await storeOf(database.sql, ORIGIN).assignWaiting(orderId, {
       driverId: first,
-      distanceMeters: 10,
+      shownMeters: 10,
       rejectedCandidates,
     });
     await storeOf(database.sql, ORIGIN).releaseOrder(orderId, first, 'vehicle', STAMP);
     await storeOf(database.sql, ORIGIN).assignWaiting(orderId, {
       driverId: second,
-      distanceMeters: 20,
+      shownMeters: 20,
       rejectedCandidates: [],
     });
     const given = (await eventsShown(orderId)).filter(({ type }) => type === 'driver_assigned');
@@ -240,7 +240,7 @@ describe('an order has on record', () => {
 
   it('the distance at the handover, also in its event', async () => {
     const driverId = await newDriver();
-    const { orderId } = await newOrder({ driver: { driverId, distanceMeters: 5 } });
+    const { orderId } = await newOrder({ driver: { driverId, shownMeters: 5 } });
     await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
     const positionAt = new Date('2026-03-02T15:00:00.000Z');
     const proof = { distanceMeters: 34, positionAt };

@@ -35,7 +35,7 @@ describe('a change of status', () => {
       to: 'driver_assigned',
       event: 'driver_assigned',
       make: async (orderId) => {
-        const driver = { driverId: await addDriverOnDuty(database.sql), distanceMeters: 10 };
+        const driver = { driverId: await addDriverOnDuty(database.sql), shownMeters: 10 };
         return (await store.assignWaiting(orderId, driver)).kind === 'assigned' ? {} : null;
       },
     },

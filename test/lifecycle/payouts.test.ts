@@ -27,7 +27,7 @@ async function assigned(minutesAgo: number, { line1 = '1 First St', zip = '10001
   await sql`
     update orders set dropoff_address_id = ${addressId}, pickup_address = '20 Test Square, New York, NY 10003'
     where id = ${orderId}`;
-  await store.assignWaiting(orderId, { driverId, distanceMeters: 1_500 });
+  await store.assignWaiting(orderId, { driverId, shownMeters: 1_500 });
   await sql`
     update orders set payment_status = 'paid', assigned_at = now() - make_interval(mins => ${minutesAgo})
     where id = ${orderId}`;

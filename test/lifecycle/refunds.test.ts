@@ -126,7 +126,7 @@ async function act(what: Act, jobs: Jobs, orderId: string, driverId: string): Pr
     case 'release':
       return storeOf(sql).releaseOrder(orderId, driverId, 'other', NO_STAMP);
     case 'assign':
-      return storeOf(sql).assignWaiting(orderId, { driverId: await addDriverOnDuty(sql), distanceMeters: 1 });
+      return storeOf(sql).assignWaiting(orderId, { driverId: await addDriverOnDuty(sql), shownMeters: 1 });
     case 'expire':
       await sql`update orders set expires_at = now() - interval '1 second' where id = ${orderId}`;
       return storeOf(sql).expireOrder(orderId);

@@ -31,7 +31,7 @@ describe('an order that was released', () => {
     expect(matcher.bestDriverFor(orderId, Date.now())).toBeUndefined();
     expect(matcher.bestWaitingFor(driverId, Date.now())).toBeUndefined();
     expect(matcher.whyWaiting(orderId)).toBe('given_back');
-    expect(await store.assignWaiting(orderId, { driverId, distanceMeters: 1 })).toEqual({
+    expect(await store.assignWaiting(orderId, { driverId, shownMeters: 1 })).toEqual({
       kind: 'driver_lost',
     });
     const other = await addOrder(database.sql, retailerId, 'pending_dispatch', null);

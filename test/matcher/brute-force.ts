@@ -55,6 +55,7 @@ export type MatcherFace = Omit<
   | 'carry'
   | 'hasRoomBeside'
   | 'setStep'
+  | 'shownMeters'
   | 'slotOf'
   | 'beginCreditRead'
   | 'endCreditRead'

@@ -2,12 +2,24 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { roundedToKilometer, shownMeters } from '../../src/domain/shown-position.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addFreeDriver, addStore, ask, northOf, orderOf, place, type Store, show, untilOrder } from './clients.ts';
+import {
+  addFreeDriver,
+  addStore,
+  ask,
+  northOf,
+  orderOf,
+  place,
+  type Store,
+  show,
+  untilOrder,
+  type WireOrder,
+} from './clients.ts';
 
 /** A geocoder that knows one street, some 3 km north of the store, and is away until it is told otherwise. */
 async function startGeocoder(): Promise<{
@@ -61,6 +73,7 @@ type Shown = {
   dropoff_point: { lat: number; lng: number; accuracy_meters: number; source: string } | null;
   proof_distance_meters: number | null;
   dispatch: { driver_id: string; distance_meters: number; passed_over: Record<string, number> }[];
+  events: WireOrder['events'];
 };
 const shownOf = async (orderId: string) => (await show(service, store, orderId)) as unknown as Shown;
 
@@ -95,13 +108,42 @@ describe('where an order goes', () => {
     expect(delivered.proof_distance_meters).toBeLessThanOrEqual(41);
 
     // Whom it went past: in numbers for the store, by name for the operator.
+    const shown = Math.round(shownMeters(northOf(store.point, 500), store.point));
     expect(delivered.dispatch).toEqual([
-      { at: expect.any(String), driver_id: driver.id, distance_meters: 500, passed_over: { farther: 1 } },
+      { at: expect.any(String), driver_id: driver.id, distance_meters: shown, passed_over: { farther: 1 } },
     ]);
     expect(JSON.stringify(delivered)).not.toContain(other.id);
     const full = await runCli<object>({ DATABASE_URL: database.url, DATA_DIR: data.dataDir }, 'order', 'show', id);
     expect(JSON.stringify(full)).toContain(other.id);
     expect(full).toMatchObject({ order: { proof_distance_meters: delivered.proof_distance_meters } });
+  });
+
+  it('tells a store of a driver who takes an order no more than the square of 1 km that they are in', async () => {
+    const shop = await addStore(database.sql);
+    // Both ways of giving an order: at once, and after it has waited.
+    const inSquare = roundedToKilometer(northOf(shop.point, 3_000));
+    const spots = [0, 200, 400].map((meters) => northOf(inSquare, meters));
+    const told: number[] = [];
+    for (const spot of spots) {
+      const first = await addFreeDriver(service, database.sql, spot);
+      const given = (await place(service, shop)).body.order;
+      expect(given.status).toBe('driver_assigned');
+      const waiting = (await place(service, shop)).body.order;
+      expect(waiting.status).toBe('pending_dispatch');
+      const second = await addFreeDriver(service, database.sql, spot);
+      await untilOrder(service, shop, waiting.id, { status: 'driver_assigned' });
+      for (const [id, by] of [
+        [given.id, first],
+        [waiting.id, second],
+      ] as const) {
+        const { dispatch, events } = (await show(service, shop, id)) as unknown as Shown;
+        expect(dispatch).toMatchObject([{ driver_id: by.id }]);
+        const event = events.find(({ type }) => type === 'driver_assigned');
+        expect(event?.data).toMatchObject({ distance_meters: dispatch[0]?.distance_meters });
+        told.push(dispatch[0]?.distance_meters as number);
+      }
+    }
+    expect(new Set(told)).toEqual(new Set([Math.round(shownMeters(inSquare, shop.point))]));
   });
 
   it('never holds up an order, whatever the address', async () => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const near = (driverId: string) => ({ driverId, distanceMeters: 120.6 });
+const near = (driverId: string) => ({ driverId, shownMeters: 120.6 });
 const waitingOrder = async () => (await addOrder(database.sql, store)).orderId;
 const jobsOf = async (orderId: string) => {
   const rows = await database.sql`

@@ -90,7 +90,7 @@ test('counts the waiting orders that somebody is meant for, and how soon', async
   });
   const plans = [planIn(soon, 10.5, 30), planIn(later, 20.5, 50), planIn(past, -40, -20), planIn(taken, 5, 10)];
   await me().writePlans(await leaseOf(sql), plans, []);
-  await me().assignWaiting(taken, { driverId, distanceMeters: 1 });
+  await me().assignWaiting(taken, { driverId, shownMeters: 1 });
   const { planned_ahead: ahead } = (await me().readDeliveryStats()) as {
     planned_ahead: { orders: number; minutes_to_pickup: number };
   };

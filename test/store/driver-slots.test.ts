@@ -21,7 +21,7 @@ async function driverOf(capacity: number): Promise<string> {
   return driverId;
 }
 
-const inSlot = (driverId: string, slot: number) => ({ driverId, distanceMeters: 120, slot });
+const inSlot = (driverId: string, slot: number) => ({ driverId, shownMeters: 120, slot });
 
 async function insert(driverId: string, ...slots: number[]): Promise<(string | null)[]> {
   const { sql } = database;

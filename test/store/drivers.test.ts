@@ -121,7 +121,7 @@ test('a deactivated driver leaves the fleet, and the order before its pickup wai
     data: { driver_id: driver.id, reason: 'driver_deactivated' },
   });
   const next = await addDriverRow(sql);
-  expect(await storeOf(sql, 'me').assignWaiting(orderId, { driverId: next, distanceMeters: 1 })).toMatchObject({
+  expect(await storeOf(sql, 'me').assignWaiting(orderId, { driverId: next, shownMeters: 1 })).toMatchObject({
     kind: 'assigned',
   });
 });

@@ -125,7 +125,7 @@ test('nothing is told where another process plans, of an order with a driver, or
   await me().setTier('standard', { dispatchMode: 'planned' });
   expect(await told(orderId)).toEqual([]);
   const taken = await addDriverRow(database.sql);
-  expect(await me().assignWaiting(orderId, { driverId: taken, distanceMeters: 1 })).toMatchObject({ kind: 'assigned' });
+  expect(await me().assignWaiting(orderId, { driverId: taken, shownMeters: 1 })).toMatchObject({ kind: 'assigned' });
   await write(orderId, doorMs - 20 * MINUTE);
   expect(await told(orderId)).toEqual([]);
 });

@@ -21,7 +21,7 @@ beforeEach(async () => {
   store = await addStoreRow(database.sql);
 });
 
-const near = (driverId: string) => ({ driverId, distanceMeters: 120 });
+const near = (driverId: string) => ({ driverId, shownMeters: 120 });
 const me = () => storeOf(database.sql, 'me');
 const holdOf = async (allowed = 3) => {
   const [hold] = await me().loadHolds(allowed, [store.retailerId]);

@@ -26,7 +26,7 @@ async function lost() {
 
 async function nextDriver(orderId: string): Promise<string> {
   const next = await addDriverRow(database.sql);
-  expect(await me().assignWaiting(orderId, { driverId: next, distanceMeters: 1 })).toMatchObject({ kind: 'assigned' });
+  expect(await me().assignWaiting(orderId, { driverId: next, shownMeters: 1 })).toMatchObject({ kind: 'assigned' });
   return next;
 }
 
@@ -50,7 +50,7 @@ test('an order that waits again is theirs too, and is not assigned afterwards', 
   const { orderId, driverId } = await lost();
   expect(await me().pickUpLate(orderId, driverId, kept())).toMatchObject({ driverId });
   const other = await addDriverRow(database.sql);
-  expect(await me().assignWaiting(orderId, { driverId: other, distanceMeters: 1 })).toEqual({ kind: 'order_gone' });
+  expect(await me().assignWaiting(orderId, { driverId: other, shownMeters: 1 })).toEqual({ kind: 'order_gone' });
 });
 
 test('the next driver who has fetched it keeps it', async () => {

@@ -42,7 +42,7 @@ async function add(changes: Partial<OrderExtras>, dispatchFromMs?: number, drive
 const addLater = () => add({ readyAt: inHours(3) }, inHours(2).getTime());
 const waitingRow = async (id: string) => (await me().loadWaiting(1_000)).find(({ orderId }) => orderId === id);
 const assign = async (id: string) =>
-  me().assignWaiting(id, { driverId: await addDriverRow(database.sql), distanceMeters: 1 });
+  me().assignWaiting(id, { driverId: await addDriverRow(database.sql), shownMeters: 1 });
 
 describe('the promise of an order', () => {
   it('is the store’s, or its tier’s after the latest of when it comes, is ready and may be handed over', async () => {
@@ -160,7 +160,7 @@ describe('an order for later', () => {
     const { id } = await addLater();
     await me().makeDue(id);
     const driverId = await addDriverRow(database.sql);
-    await me().assignWaiting(id, { driverId, distanceMeters: 1 });
+    await me().assignWaiting(id, { driverId, shownMeters: 1 });
     expect(await me().releaseOrder(id, driverId, 'vehicle', { actionId: null, capturedAt: null })).not.toBeNull();
     expect(await waitingRow(id)).not.toHaveProperty('dueMs');
     expect(await assign(id)).toMatchObject({ kind: 'assigned' });

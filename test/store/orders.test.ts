@@ -267,7 +267,7 @@ test('an order keeps the fair start with which it began to wait, until a driver 
   const waiting = async () => (await storeOf(sql).loadOrderStates([orderId]))[0]?.waiting;
   expect(await waiting()).toMatchObject({ fairStartMs });
   const driverId = await addDriverRow(sql);
-  await storeOf(sql).assignWaiting(orderId, { driverId, distanceMeters: 1 });
+  await storeOf(sql).assignWaiting(orderId, { driverId, shownMeters: 1 });
   await storeOf(sql).releaseOrder(orderId, driverId, 'vehicle', UNSTAMPED);
   expect(await waiting()).toMatchObject({ orderId });
   expect(await waiting()).not.toHaveProperty('fairStartMs');

@@ -126,7 +126,7 @@ describe('no plan counts', () => {
   it('of an order that has a driver, or whose handover by it is long past', async () => {
     const orderId = await addWaiting(database.sql, store);
     await planIn(orderId, 20);
-    expect(await me().assignWaiting(orderId, { driverId, distanceMeters: 1 })).toMatchObject({ kind: 'assigned' });
+    expect(await me().assignWaiting(orderId, { driverId, shownMeters: 1 })).toMatchObject({ kind: 'assigned' });
     await isWithout(orderId);
     const late = await addWaiting(database.sql, store);
     await planIn(late, 1 - PLAN_PAST_MS / MINUTE);
@@ -166,7 +166,7 @@ describe('the record of a planned assignment', () => {
       orderId,
       {
         driverId: chosen,
-        distanceMeters: 812.4,
+        shownMeters: 812.4,
         cost: 17.249,
         rejectedCandidates: [{ driverId: other, distanceMeters: 300, reason: 'costlier', cost: 21.96 }],
       },

@@ -96,7 +96,7 @@ describe('the right to plan', () => {
 });
 
 describe('an assignment of the planner', () => {
-  const near = (driverId: string) => ({ driverId, distanceMeters: 120 });
+  const near = (driverId: string) => ({ driverId, shownMeters: 120 });
 
   it('is refused once another process plans, and leaves no trace', async () => {
     const [{ orderId }, driverId] = [await addOrder(database.sql, store), await addDriverRow(database.sql)];

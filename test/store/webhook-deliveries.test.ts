@@ -56,7 +56,7 @@ describe('a delivery is made', () => {
     const driverId = await newDriver();
     const orderId = await newOrder();
     expect(await deliveriesOf(orderId)).toEqual([]);
-    const assigned = await storeOf(sql, 'test').assignWaiting(orderId, { driverId, distanceMeters: 5 });
+    const assigned = await storeOf(sql, 'test').assignWaiting(orderId, { driverId, shownMeters: 5 });
     expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }] });
     expect((await tell()).outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
     await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);

@@ -61,7 +61,7 @@ export async function newOrder(driverId: string | null = null): Promise<string> 
     pickup: { lat: 1, lng: 2 },
     pickupPointSource: 'registered',
     dropoff: null,
-    driver: driverId ? { driverId, distanceMeters: 10 } : null,
+    driver: driverId ? { driverId, shownMeters: 10 } : null,
   };
   const committed = (await storeOf(database.sql, PROCESS_ID).insertOrders([order])).get(order.id);
   expect(committed).toBeDefined();

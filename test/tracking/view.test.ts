@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
-import { roundedToKilometer } from '../../src/domain/shown-position.ts';
+import { roundedToKilometer, SHOWN_SQUARE_METERS } from '../../src/domain/shown-position.ts';
 import { HOME_PIN_METERS, isGone, TRACKING_GONE_AFTER_MS, trackingView } from '../../src/tracking/view.ts';
 import { assigned, behind, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
 
@@ -64,7 +64,7 @@ describe('the position of the driver', () => {
         const rounded = roundedToKilometer({ lat, lng });
         expect(Math.abs(rounded.lat)).toBeLessThanOrEqual(90);
         expect(Math.abs(rounded.lng)).toBeLessThanOrEqual(180);
-        expect(meters({ lat, lng }, rounded)).toBeLessThan(800);
+        expect(meters({ lat, lng }, rounded)).toBeLessThanOrEqual(SHOWN_SQUARE_METERS);
         expect(roundedToKilometer(rounded)).toEqual(rounded);
       }),
     );

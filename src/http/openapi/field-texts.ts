@@ -162,7 +162,10 @@ const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   retry_after_seconds: { says: 'After so many seconds the charge is tried again by itself.', example: 43_200 },
   'data.proof_distance_meters': { says: 'How far from the door the driver was.', example: 12 },
   dispatch: { says: 'Each assignment.' },
-  distance_meters: { says: "The driver's distance from the pickup.", example: 1240 },
+  distance_meters: {
+    says: "The pickup's distance from the middle of a square of about 1 km that the driver was in.",
+    example: 1240,
+  },
   passed_over: { says: 'How many near drivers did not get the order, by reason.', example: { busy: 2, farther: 5 } },
   reason_code: { says: 'Why it ended.', example: null },
   cancelled_by: { says: 'Who cancelled it.', example: null },

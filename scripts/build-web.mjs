@@ -8,9 +8,9 @@ import { build } from 'esbuild';
 import sharp from 'sharp';
 
 const project = dirname(dirname(fileURLToPath(import.meta.url)));
-const TRACKING = ['track.ts', 'track.css', 'icon.svg'];
-const DRIVER = ['driver.ts', 'driver.css', 'driver-icon.svg', 'driver-worker.ts'];
-const DOCS = ['docs.ts', 'docs.css'];
+const TRACKING = ['track/track.ts', 'track/track.css', 'track/icon.svg'];
+const DRIVER = ['driver/driver.ts', 'driver/driver.css', 'driver/driver-icon.svg', 'driver/driver-worker.ts'];
+const DOCS = ['docs/docs.ts', 'docs/docs.css'];
 /** Sides in pixels of the icons for home screens that accept no SVG. */
 const ICON_SIDES = [180, 512];
 
@@ -67,7 +67,7 @@ function bundle(directory, entries, format) {
 async function drawIcons(directory) {
   const names = {};
   for (const side of ICON_SIDES) {
-    const png = await sharp(join(project, 'src/web/driver-icon.svg')).resize(side).png().toBuffer();
+    const png = await sharp(join(project, 'src/web/driver/driver-icon.svg')).resize(side).png().toBuffer();
     const hash = createHash('sha256').update(png).digest('hex').slice(0, 8).toUpperCase();
     const name = `driver-icon-${side}`;
     names[`${name}.png`] = `${name}-${hash}.png`;

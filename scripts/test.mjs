@@ -19,6 +19,7 @@ const CHECKS = [
   types('.'),
   types('test'),
   types('src/web'),
+  { name: 'levels', args: ['node', 'scripts/levels.mjs'] },
   { name: 'biome', args: ['biome', 'check', '.'] },
   { name: 'oxlint', args: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'knip', args: ['knip', '--cache'] },

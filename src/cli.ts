@@ -1,3 +1,3 @@
-import { runProgram } from './cli/program.ts';
+import { runProgram } from './commands/program.ts';
 
 process.exitCode = await runProgram(process.argv.slice(2), process);

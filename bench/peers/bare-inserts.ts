@@ -8,7 +8,7 @@ import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { MAX_REJECTED_CANDIDATES } from '../../src/matcher/rejected-candidates.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
+import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import { makeOrderWorld, STORE_ADDRESS } from '../../test/harness/order-world.ts';
 import { storeOf } from '../../test/harness/store.ts';
 

@@ -14,7 +14,7 @@ import type { CreatedOrder } from '../../src/domain/order.ts';
 import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { createServer } from '../../src/transport/server.ts';
 import { openTransport } from '../../src/transport/transport.ts';

@@ -3,13 +3,13 @@
  * handlers that do nothing.
  */
 import { Pool } from 'pg';
-import { CHARGE_CONCURRENCY } from '../../src/jobs/charge.ts';
-import { SMS_CONCURRENCY } from '../../src/jobs/texting.ts';
 import { QUEUE_DB_CONNECTIONS } from '../../src/limits.ts';
+import { CHARGE_CONCURRENCY } from '../../src/payments/charge.ts';
 import { RELAY_BATCH } from '../../src/queues/hand-over-marks.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { SMS_CONCURRENCY } from '../../src/texts/texting.ts';
 
 const JOBS_AHEAD = 4 * RELAY_BATCH;
 const seconds = Number(process.env.SECONDS);

@@ -3,15 +3,16 @@
  * and text, each with its outbox row marked done by the same statement.
  */
 import { Redis } from 'ioredis';
-import { CHARGE_CONCURRENCY } from '../../src/jobs/charge.ts';
-import { MAX_JOBS_PER_STATEMENT } from '../../src/jobs/in-batches.ts';
-import { SMS_CONCURRENCY } from '../../src/jobs/texting.ts';
 import { MAX_JOB_STATEMENTS } from '../../src/limits.ts';
+import { CHARGE_CONCURRENCY } from '../../src/payments/charge.ts';
 import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import { connect } from '../../src/postgres/connect.ts';
+import { MAX_JOBS_PER_STATEMENT } from '../../src/queues/in-batches.ts';
+import type { JobData, JobResult } from '../../src/queues/job-handler.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
-import { type JobData, type JobResult, startWorker } from '../../src/queues/queues.ts';
+import { startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { SMS_CONCURRENCY } from '../../src/texts/texting.ts';
 
 const logger = createLogger('warn');
 const sql = connect({ url: process.env.DATABASE_URL as string, applicationName: 'bench worker' });

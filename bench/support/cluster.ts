@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { readPidFile } from '../../src/sandbox/postgres-process.ts';
+import { readPidFile } from '../../src/embedded/postgres-process.ts';
 import { newDataDir } from '../../test/harness/service.ts';
 
 /** A folder for the service's data and its Postgres. */

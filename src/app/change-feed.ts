@@ -11,10 +11,10 @@ import type { Sweep } from '../dispatch/sweep.ts';
 import type { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
+import type { Closers } from '../runtime/closers.ts';
+import type { Database } from '../runtime/database.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
-import type { Closers } from './closers.ts';
 import type { CredentialCaches, SecretsFeed } from './credential-caches.ts';
-import type { Database } from './database.ts';
 
 /** Interval of the sweep that tries every waiting order again, in case an event was missed. */
 export const REDISPATCH_SWEEP_MS = 15_000;

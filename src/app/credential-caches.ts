@@ -5,8 +5,8 @@ import { type Credentials, createCredentials } from '../http/credentials.ts';
 import { KnownSecrets } from '../http/known-secrets.ts';
 import { below, MAX_COMMIT_BATCH, MAX_ORGANIZATION_KEYS, QUERY_DEADLINE_MS } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
-import type { OrganizationKey } from '../store/organizations.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { OrganizationKey } from '../store/accounts/organizations.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
 import type { Store } from '../store/store.ts';
 
 /** Time for which a key or token is kept in memory, and so works on after it was revoked. Orders recheck. */

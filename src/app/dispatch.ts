@@ -8,8 +8,6 @@ import { startDueOrders } from '../dispatch/due-orders.ts';
 import { Fleet } from '../dispatch/fleet.ts';
 import { createGivenOrders } from '../dispatch/given-orders.ts';
 import { COMMIT_GATHER_MS, createGroupCommit, MAX_COMMIT_WAIT_MS, SLOW_COMMIT_MS } from '../dispatch/group-commit.ts';
-import { createIdleDrivers } from '../dispatch/idle-drivers.ts';
-import { createIdleRounds } from '../dispatch/idle-rounds.ts';
 import type { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import { dropoffByZip } from '../dispatch/locate-dropoff.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
@@ -18,14 +16,11 @@ import { createPlaceOrder, type PlaceOrderOperation } from '../dispatch/place-or
 import { createPlaceRequest } from '../dispatch/place-request.ts';
 import { createPlaceUnkeyed } from '../dispatch/place-unkeyed.ts';
 import type { Places } from '../dispatch/places.ts';
-import { type PlannerLoop, startPlannerLoop } from '../dispatch/planner-loop.ts';
 import { createPositions } from '../dispatch/positions.ts';
 import { createQuoteOrder } from '../dispatch/quote-order.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch, type Redispatch } from '../dispatch/redispatch.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
-import { createRetryCharge } from '../dispatch/retry-charge.ts';
-import { MODEL_TIMES, type RoadTimes } from '../dispatch/road-times.ts';
 import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSweep } from '../dispatch/sweep.ts';
@@ -40,8 +35,13 @@ import {
 import { createPositionWriter } from '../dispatch/write-behind.ts';
 import { DEDUP_KEPT_MS, MAX_COMMIT_BATCH, MAX_COMMITS_IN_FLIGHT, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import { createRetryCharge } from '../payments/retry-charge.ts';
+import { createIdleDrivers } from '../planning/idle-drivers.ts';
+import { createIdleRounds } from '../planning/idle-rounds.ts';
+import { type PlannerLoop, startPlannerLoop } from '../planning/planner-loop.ts';
+import { MODEL_TIMES, type RoadTimes } from '../planning/road-times.ts';
 import type { JobPace } from '../queues/job-pace.ts';
-import type { ServiceParts } from './parts.ts';
+import type { ServiceParts } from '../runtime/parts.ts';
 import { openPlaces } from './places.ts';
 
 /** Time per event-loop turn for starting queued orders; about 40 orders. */

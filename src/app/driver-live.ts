@@ -1,8 +1,8 @@
 import type { DriverAllowances } from '../driver-app/allowance.ts';
 import { createDriverLive, type DriverLive } from '../driver-app/live.ts';
 import type { Clock } from '../postgres/clock.ts';
+import type { Closers } from '../runtime/closers.ts';
 import type { Store } from '../store/store.ts';
-import type { Closers } from './closers.ts';
 import type { CredentialCaches } from './credential-caches.ts';
 import type { Dispatch } from './dispatch.ts';
 

@@ -1,8 +1,8 @@
 import { createPositionBus, type PositionBus } from '../bus/positions.ts';
 import type { Config } from '../config.ts';
 import type { Positions } from '../dispatch/positions.ts';
+import type { Closers } from '../runtime/closers.ts';
 import type { Logger } from '../telemetry.ts';
-import type { Closers } from './closers.ts';
 import { openRedis } from './queues.ts';
 
 /** Opens the bus of positions on Redis; null without Redis, when there is only one API process. */

@@ -6,14 +6,14 @@ import type { Clock } from '../postgres/clock.ts';
 import type { JobPace } from '../queues/job-pace.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../queues/queues.ts';
 import { createRelay, type Relay } from '../queues/relay.ts';
+import type { Closers } from '../runtime/closers.ts';
+import type { Database } from '../runtime/database.ts';
+import { refuseWrongRedis } from '../runtime/redis-check.ts';
+import { redisCode, redisRemedy } from '../runtime/remedies.ts';
+import { WEBHOOK_QUEUES } from '../store/events/webhook-parts.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
-import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
-import type { Closers } from './closers.ts';
-import type { Database } from './database.ts';
-import { refuseWrongRedis } from './redis-check.ts';
-import { redisCode, redisRemedy } from './remedies.ts';
 import { vendorRates } from './vendors.ts';
 
 /** Silence after which a connection to Redis is opened anew. Above the 10 s for which BullMQ blocks. */

@@ -1,8 +1,8 @@
 import { ConfigError, doubtsAbout, misspeltSettings, readConfig } from '../config.ts';
+import { onSignals } from '../runtime/signals.ts';
+import { StartError } from '../runtime/start-error.ts';
 import { welcome } from './banner.ts';
-import { onSignals } from './signals.ts';
 import { startService } from './start.ts';
-import { StartError } from './start-error.ts';
 
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 

@@ -1,5 +1,9 @@
 import type { Config } from '../config.ts';
 import { findAddress } from '../dispatch/find-address.ts';
+import { newWebhookSecret } from '../events/webhook-signature.ts';
+import type { Closers } from '../runtime/closers.ts';
+import type { Database } from '../runtime/database.ts';
+import { StartError } from '../runtime/start-error.ts';
 import { DEMO_STORE, ensureDemo, tellDemoStore } from '../sandbox/demo.ts';
 import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
 import { startRouterStandIn } from '../sandbox/router-stand-in.ts';
@@ -7,12 +11,8 @@ import { startSimulatedDrivers } from '../sandbox/simulated-drivers.ts';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.ts';
 import { openStore, type Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
-import { newWebhookSecret } from '../vendors/webhook-signature.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
-import type { Closers } from './closers.ts';
-import type { Database } from './database.ts';
 import { openPlaces } from './places.ts';
-import { StartError } from './start-error.ts';
 
 export type Sandbox = {
   readonly retailerId: string;

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { createStripeCallbacks } from '../dispatch/stripe-callbacks.ts';
-import { stripeWebhookRoute } from '../http/routes/stripe-webhook.ts';
 import { below, REQUEST_DEADLINE_MS } from '../limits.ts';
+import { createStripeCallbacks } from '../payments/stripe-callbacks.ts';
+import { stripeWebhookRoute } from '../payments/stripe-webhook.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
+import type { Closers } from '../runtime/closers.ts';
+import type { ServiceParts } from '../runtime/parts.ts';
+import { watchCallbacks } from '../runtime/vendor-watch.ts';
 import { type StripeStandIn, startStripeStandIn } from '../sandbox/stripe-stand-in.ts';
 import { openStore } from '../store/store.ts';
 import type { Route } from '../transport/route.ts';
-import type { Closers } from './closers.ts';
-import type { ServiceParts } from './parts.ts';
-import { watchCallbacks } from './vendor-watch.ts';
 
 /** Callbacks that one process works at; others wait for their turn. Most of the time they wait for Stripe. */
 const MAX_CALLBACKS_AT_WORK = 16;
@@ -48,8 +48,8 @@ export async function openStripeRoutes(
   const { config, database, relay, logger, closers } = parts;
   if (!config.stripe || config.stripe.webhookSecrets.length === 0) return [];
   // Loaded here, because the SDK costs 150 ms and 22 MB.
-  const { createStripeAccount } = await import('../vendors/stripe-account.ts');
-  const { createStripeSignatures } = await import('../vendors/stripe-signature.ts');
+  const { createStripeAccount } = await import('../payments/stripe-account.ts');
+  const { createStripeSignatures } = await import('../payments/stripe-signature.ts');
   const { secretKey, apiBase, webhookSecrets } = config.stripe;
   const stripe = createStripeAccount({
     secretKey,

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { STRIPE_TIMEOUT_MS } from '../limits.ts';
+import type { Charger } from '../payments/charger.ts';
+import type { Closers } from '../runtime/closers.ts';
 import { startTwilioStandIn } from '../sandbox/twilio-stand-in.ts';
+import type { TextSender } from '../texts/text-sender.ts';
 import type { RequestHead } from '../transport/route.ts';
-import type { Charger } from '../vendors/charger.ts';
-import type { TextSender } from '../vendors/text-sender.ts';
-import type { Closers } from './closers.ts';
 
 /** Longest call to Twilio. A message is accepted in well under a second. */
 const TWILIO_TIMEOUT_MS = 10_000;
@@ -25,7 +25,7 @@ export function vendorRates({ stripe, twilio }: Config): { readonly charges: num
 
 /** The SDKs are loaded here, because loading costs 150 ms and 22 MB each and the API role needs neither. */
 export async function openStripe(settings: Config['stripe'], closers: Closers): Promise<Charger> {
-  const { createStripeCharger } = await import('../vendors/stripe.ts');
+  const { createStripeCharger } = await import('../payments/stripe.ts');
   if (!settings) throw new Error('a worker has Stripe or its stand-in');
   const { secretKey, apiBase } = settings;
   const stripe = createStripeCharger({ secretKey, timeoutMs: STRIPE_TIMEOUT_MS, ...(apiBase ? { apiBase } : {}) });
@@ -35,7 +35,7 @@ export async function openStripe(settings: Config['stripe'], closers: Closers): 
 
 /** Opens Twilio by its settings, or the stand-in. */
 export async function openTwilio(config: Config, closers: Closers): Promise<TextSender> {
-  const { createTwilioSender } = await import('../vendors/twilio.ts');
+  const { createTwilioSender } = await import('../texts/twilio.ts');
   const settings = config.twilio ?? {
     ...SANDBOX_ACCOUNT,
     authToken: twilioToken(config),

@@ -1,24 +1,25 @@
 import { listenForNotices } from '../bus/notices.ts';
-import { CHARGE_CONCURRENCY, createChargeJob } from '../jobs/charge.ts';
-import { createLocateJob, LOCATE_CONCURRENCY, LOCATE_TIMEOUT_MS } from '../jobs/locate.ts';
-import { createRefundJob } from '../jobs/refund.ts';
-import { createSmsJob } from '../jobs/sms.ts';
-import { createTextJob } from '../jobs/text.ts';
-import { SMS_CONCURRENCY } from '../jobs/texting.ts';
-import { createWebhookJob } from '../jobs/webhook.ts';
+import { createLocateJob, LOCATE_CONCURRENCY, LOCATE_TIMEOUT_MS } from '../dispatch/locate-job.ts';
+import { startEventWriter } from '../events/event-writer.ts';
+import { createWebhookJob } from '../events/webhook.ts';
 import { MAX_JOB_STATEMENTS, WEBHOOK_CONCURRENCY } from '../limits.ts';
+import { CHARGE_CONCURRENCY, createChargeJob } from '../payments/charge.ts';
+import { createRefundJob } from '../payments/refund.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
-import { startEventWriter } from '../queues/event-writer.ts';
+import type { JobHandlers } from '../queues/job-handler.ts';
 import { createJobLossCheck } from '../queues/job-loss.ts';
-import { type JobHandlers, startWorker, type WorkerSettings } from '../queues/queues.ts';
+import { startWorker, type WorkerSettings } from '../queues/queues.ts';
 import { startSweeper } from '../queues/sweeper.ts';
-import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
+import type { ServiceParts } from '../runtime/parts.ts';
+import { watchVendor } from '../runtime/vendor-watch.ts';
+import { WEBHOOK_QUEUES } from '../store/events/webhook-parts.ts';
+import { createSmsJob } from '../texts/sms.ts';
+import { createTextJob } from '../texts/text.ts';
+import { SMS_CONCURRENCY } from '../texts/texting.ts';
+import { statusUrlOf } from '../texts/twilio-calls.ts';
 import { phonesOf } from '../vendors/sms-countries.ts';
-import { statusUrlOf } from '../vendors/twilio-calls.ts';
 import { createWebhookClient } from '../vendors/webhook-client.ts';
-import type { ServiceParts } from './parts.ts';
 import { openPlaces } from './places.ts';
-import { watchVendor } from './vendor-watch.ts';
 import { openVendors, twilioReaches, type Vendors, vendorRates } from './vendors.ts';
 
 /**

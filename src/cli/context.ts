@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { newId } from '../domain/ids.ts';
+import { readLiveService } from '../embedded/service-file.ts';
 import { connect } from '../postgres/connect.ts';
-import { readLiveService } from '../sandbox/service-file.ts';
 import { openStore, type Store } from '../store/store.ts';
 import type { Output } from './output.ts';
 

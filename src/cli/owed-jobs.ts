@@ -1,4 +1,4 @@
-import type { ChangedOrder } from '../store/changes.ts';
+import type { ChangedOrder } from '../store/orders/changes.ts';
 import type { Context } from './context.ts';
 
 /**

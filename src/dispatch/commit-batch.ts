@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { below, MAX_COMMIT_RETRIES } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
-import type { CommittedOrder, NewOrder, OrderJobs } from '../store/orders-create.ts';
+import type { CommittedOrder, NewOrder, OrderJobs } from '../store/orders/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 

@@ -2,8 +2,8 @@ import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReas
 import { type HandoverPhoto, type JudgedStep, type Receipt, withPhoto } from '../domain/payout.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Relay } from '../queues/relay.ts';
-import type { ChangedOrder } from '../store/changes.ts';
-import type { ActionStamp } from '../store/lifecycle.ts';
+import type { ChangedOrder } from '../store/orders/changes.ts';
+import type { ActionStamp } from '../store/orders/lifecycle.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';

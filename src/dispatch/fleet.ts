@@ -3,8 +3,8 @@ import type { FleetDriver } from '../domain/driver.ts';
 import { MAX_FEED_BATCH, MAX_WAITING_ORDERS, POSITION_FRESH_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
+import type { OrderState, WaitingRow } from '../store/orders/waiting.ts';
 import type { Store } from '../store/store.ts';
-import type { OrderState, WaitingRow } from '../store/waiting.ts';
 import type { OrderEvents } from './order-events.ts';
 
 /** Ids that a sweep compares with the tables before it yields the event loop; about 2 ms. */

@@ -1,6 +1,6 @@
 import { below, QUERY_DEADLINE_MS, REQUEST_DEADLINE_MS } from '../limits.ts';
 import type { JobPace } from '../queues/job-pace.ts';
-import type { NewOrder, OrderJobs } from '../store/orders-create.ts';
+import type { NewOrder, OrderJobs } from '../store/orders/orders-create.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { CommitBacklog } from './commit-backlog.ts';

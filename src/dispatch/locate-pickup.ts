@@ -2,7 +2,7 @@ import { findZip, foldAddress } from '../domain/address.ts';
 import type { PickupPointSource } from '../domain/order.ts';
 import type { Point } from '../geo/point.ts';
 import { below, GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../limits.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
 import type { ZipArea } from '../vendors/zips.ts';
 import { findAddress } from './find-address.ts';
 import type { Places } from './places.ts';

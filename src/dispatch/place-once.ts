@@ -1,7 +1,7 @@
 import { type Idempotency, isSameRequest } from '../domain/idempotency.ts';
 import type { EarlierOrder, PlaceOrder } from '../domain/order.ts';
-import type { PlacedOrder } from '../store/placed-orders.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
+import type { PlacedOrder } from '../store/orders/placed-orders.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Caller } from './group-commit.ts';

@@ -3,7 +3,7 @@ import type { Identity } from '../domain/idempotency.ts';
 import type { CreatedOrder, EarlierOrder, PlaceOrder } from '../domain/order.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { WaitReason } from '../matcher/wait-reason.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
 import type { PlaceOnce, PlaceOnceOutcome } from './place-once.ts';
 import type { ConnectedCaller, PlaceUnkeyed } from './place-unkeyed.ts';
 

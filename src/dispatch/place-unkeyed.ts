@@ -1,7 +1,7 @@
 import type { Identity } from '../domain/idempotency.ts';
 import { newId } from '../domain/ids.ts';
 import type { PlaceOrder } from '../domain/order.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createEarlierOrder, type EarlierOrderStore } from './earlier-order.ts';
 import type { Caller } from './group-commit.ts';

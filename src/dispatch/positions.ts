@@ -2,7 +2,7 @@ import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
 import { DRIVER_SILENT_MS, ROUGH_POSITION_METERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { DriverPosition } from '../store/drivers.ts';
+import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { PositionWriter } from './write-behind.ts';

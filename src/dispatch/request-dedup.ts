@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LOSS_REPORT_MS } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import { classifyFailure } from '../postgres/failures.ts';
-import type { LostReply } from '../store/request-dedup.ts';
+import type { LostReply } from '../store/orders/request-dedup.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 

@@ -15,6 +15,7 @@ import {
 } from '../limits.ts';
 import type { OrderStatus } from './order.ts';
 import type { ShownPosition } from './shown-position.ts';
+import type { TimeRange } from './time-range.ts';
 import type { TrackedOrder } from './tracked.ts';
 
 /**
@@ -42,9 +43,6 @@ export type Trip = {
   readonly pickup: Point;
   readonly dropoff: (Point & { readonly accuracyMeters: number }) | null;
 };
-
-/** A range of times, ISO 8601 in UTC. */
-export type TimeRange = { readonly from: string; readonly to: string };
 
 /**
  * When an order arrives, as a range; null where no honest estimate exists: no driver has the order, the

@@ -1,10 +1,11 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
-import { arrivalOnRoute, arrivalTimes, fetchedAndDriven, handoverIn, type TimeRange, type Trip } from './arrival.ts';
+import { arrivalOnRoute, arrivalTimes, fetchedAndDriven, handoverIn, type Trip } from './arrival.ts';
 import type { OrderStatus } from './order.ts';
 import type { ShownPlan } from './plan.ts';
 import { type ScheduledOrder, type Way, windowFrom, windowOf } from './schedule.ts';
 import type { ShownPosition } from './shown-position.ts';
+import type { TimeRange } from './time-range.ts';
 import type { PlaceOnRoute } from './tracked.ts';
 
 type Dropoff = Trip['dropoff'];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.ts';
-import { DEFAULT_SIZE } from './driver.ts';
 import type { OrderExtras, PlaceOrder } from './order.ts';
+import { DEFAULT_SIZE } from './vehicle.ts';
 
 /** A caller's idempotency key, and the fingerprint of the request, which tells a reused key from a retry. */
 export type Idempotency = { readonly key: string; readonly fingerprint: string };

@@ -1,9 +1,9 @@
-import type { TimeRange } from './arrival.ts';
-import type { Size } from './driver.ts';
 import type { Cents } from './money.ts';
+import type { OrderTimes } from './order-times.ts';
 import type { Scenario } from './scenario.ts';
-import type { OrderTimes } from './schedule.ts';
 import type { TierId } from './tier.ts';
+import type { TimeRange } from './time-range.ts';
+import type { Size } from './vehicle.ts';
 
 /** Every status of an order. The first four are the path of a delivery; the others lead off it. */
 export const ORDER_STATUSES = [

@@ -1,4 +1,4 @@
-import type { TimeRange } from './arrival.ts';
+import type { TimeRange } from './time-range.ts';
 
 /** Who gives the waiting orders of a tier to drivers: the planner, or at once whoever is nearest when one is free. */
 export const DISPATCH_MODES = ['planned', 'nearest'] as const;

@@ -1,6 +1,6 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { ARRIVAL_DETOUR, DOOR_STOP_MS, SAME_PLACE_METERS, STORE_STOP_MS } from '../limits.ts';
-import { METERS_PER_MINUTE, type Vehicle } from './driver.ts';
+import { METERS_PER_MINUTE, type Vehicle } from './vehicle.ts';
 
 /** Orders of a route up to which every sequence of stops is tried: 2,520 of 4. Below MAX_DRIVER_CAPACITY. */
 export const MAX_EXACT_PARCELS = 4;

@@ -1,8 +1,10 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { atMost, below, MIN_PROMISE_MINUTES, WAY_METERS_PER_MINUTE } from '../limits.ts';
-import { fastestDriveMs, type TimeRange } from './arrival.ts';
+import { fastestDriveMs } from './arrival.ts';
 import type { FieldError } from './errors.ts';
+import type { OrderTimes } from './order-times.ts';
 import type { Tier } from './tier.ts';
+import type { TimeRange } from './time-range.ts';
 
 /** Furthest that an order's times may be ahead: a week of windows, as shops offer them. */
 export const MAX_AHEAD_MS = 7 * 24 * 3_600_000;
@@ -26,18 +28,6 @@ export const DUE_SOON_MS = 5_000;
 below({ TIMES_GRACE_MS }, { MIN_WINDOW_MS });
 atMost({ MIN_WINDOW_MS }, { 'MIN_PROMISE_MINUTES in ms': MIN_PROMISE_MINUTES * 60_000 });
 below({ MAX_APPROACH_MS }, { MIN_WINDOW_MS });
-
-/** When an order is to be delivered, as its store says; null where it says nothing. */
-export type OrderTimes = {
-  /** When the parcel is ready for the driver; by default when the order is created. */
-  readonly readyAt: Date | null;
-  /** The window of the handover. */
-  readonly deliverAfter: Date | null;
-  readonly deliverBy: Date | null;
-};
-
-/** An order of which its store says no times. */
-export const NO_TIMES: OrderTimes = { readyAt: null, deliverAfter: null, deliverBy: null };
 
 const DAYS_AHEAD = MAX_AHEAD_MS / 86_400_000;
 const WINDOW_MINUTES = MIN_WINDOW_MS / 60_000;

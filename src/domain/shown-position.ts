@@ -50,7 +50,7 @@ export function roundedToKilometer({ lat, lng }: Point): Point {
   return { lat: clamp(gridLat, 90), lng: clamp(gridLng, 180) };
 }
 
-/** At most how far in meters a position is from the middle of its square: half the diagonal of 1,112 m by 1,112 m. */
+/** How far in meters the corner of a square is from its middle: half of the diagonal of 1,112 by 1,112 m, rounded up. */
 export const SHOWN_SQUARE_METERS = 800;
 
 /**

@@ -1,5 +1,5 @@
-import type { TimeRange } from './arrival.ts';
 import type { OrderStatus, UndeliverableReason } from './order.ts';
+import type { TimeRange } from './time-range.ts';
 
 /** Where a door is on its driver's route. */
 export type PlaceOnRoute = {

@@ -1,5 +1,6 @@
 import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/driver-actions.ts';
 import { ServiceError } from '../domain/errors.ts';
+import type { StoredPhoto, UnusablePhoto } from '../domain/photo.ts';
 import type { Authenticator } from '../http/credentials.ts';
 import { orderIdOf, parsed, wrongNames } from '../http/input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
@@ -9,8 +10,6 @@ import { type Validator, validators } from '../http/validators.js';
 import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../limits.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, RequestHead, Route, RouteEntry, RouteRequest } from '../transport/route.ts';
-import { photoFailureCause } from '../vendors/photo-storage.ts';
-import type { UnusablePhoto } from '../vendors/photos.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import { type ActionBody, validateAction } from './input.ts';
@@ -27,22 +26,14 @@ const UNUSABLE: Record<UnusablePhoto, string> = {
 };
 const SEND_AGAIN = 'Send the same action again with the same action_id, or ask for your order.';
 
-export type StoredPhoto =
-  | {
-      readonly kind: 'stored';
-      readonly name: string;
-      /** Whether it shows nothing, which holds the payout. */
-      readonly isBlank: boolean;
-    }
-  | { readonly kind: 'unusable'; readonly reason: UnusablePhoto }
-  | { readonly kind: 'busy' };
-
 /** Where the photos of handovers are stored. */
 export type ProofPhotos = {
   /** Stores a driver's upload, unless `wanted` says false before its turn comes. */
   store(bytes: Buffer, wanted: () => boolean, driverId: string): Promise<StoredPhoto>;
   /** Removes a photo whose delivery was refused. */
   discard(name: string): Promise<void>;
+  /** Why `store` failed, in words; null where the error says nothing of it that is known. */
+  failureCause(error: unknown): string | null;
 };
 
 /**
@@ -109,7 +100,9 @@ export function driverActionRoutes(parts: {
   }
 
   async function storePhoto(driverId: string, bytes: Buffer, wanted: () => boolean) {
-    const photo = await photos.store(bytes, wanted, driverId).catch(photoStorageDown);
+    const photo = await photos
+      .store(bytes, wanted, driverId)
+      .catch((error) => photoStorageDown(error, photos.failureCause(error)));
     switch (photo.kind) {
       case 'stored':
         photoTurns.forgive(driverId);
@@ -156,8 +149,7 @@ function deliveryOf(head: RequestHead, driverId: string): DriverAction {
   return { driverId, orderId: orderIdOf(head), stamp };
 }
 
-function photoStorageDown(cause: unknown): never {
-  const words = photoFailureCause(cause);
+function photoStorageDown(cause: unknown, words: string | null): never {
   const why = words === null ? '' : `: ${words}`;
   const message = `The photo could not be stored${why}. Nothing was changed; keep it and try again.`;
   throw new ServiceError('unavailable', message, { cause });

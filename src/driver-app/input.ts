@@ -3,7 +3,7 @@ import type { JsonObject } from '../http/json.ts';
 import { type Validated, validate } from '../http/validate.ts';
 import { type Validator, validators } from '../http/validators.js';
 import { MAX_DUTY_MS } from '../limits.ts';
-import type { ActionStamp } from '../store/lifecycle.ts';
+import type { ActionStamp } from '../store/orders/lifecycle.ts';
 
 export type DriverLocation = {
   /** Degrees, −90 to 90. */

@@ -7,7 +7,7 @@ import type { Credentials } from '../http/credentials.ts';
 import { MAX_DRIVER_SOCKETS, SOCKET_IDLE_SECONDS } from '../limits.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { DriverState } from '../store/drivers.ts';
+import type { DriverState } from '../store/drivers/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { SocketBehaviour } from '../transport/live-socket.ts';
 import type { DriverAllowances } from './allowance.ts';

@@ -4,7 +4,7 @@ import { bestRoute, type Stop } from '../domain/route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { isJsonObject, type JsonObject } from '../http/json.ts';
 import type { Validated } from '../http/validate.ts';
-import type { DriverOrder, DriverState } from '../store/drivers.ts';
+import type { DriverOrder, DriverState } from '../store/drivers/drivers.ts';
 import { type DriverLocation, type DutyWish, validateDuty, validateLocation } from './input.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { PushKind, PushSubscription } from '../domain/push.ts';
 import { below, WEBHOOK_CONCURRENCY } from '../limits.ts';
 import type { Store } from '../store/store.ts';
-import type { PushOutcome, PushSender } from '../vendors/push-sender.ts';
+import type { PushOutcome, PushSender } from './push-sender.ts';
 
 /** Drivers whose phones one statement reads for pushes. */
 export const MAX_PUSH_BATCH = 200;

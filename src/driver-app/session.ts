@@ -1,6 +1,6 @@
 import type { WaitPlace } from '../domain/idle-wait.ts';
 import { networkOf } from '../domain/network.ts';
-import type { DriverOrder } from '../store/drivers.ts';
+import type { DriverOrder } from '../store/drivers/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 import { Allowance, DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND } from './allowance.ts';
 import type { DutyWish } from './input.ts';

@@ -1,6 +1,6 @@
 import type { LastWord } from '../bus/last-word.ts';
 import { FIRST_ID, secretMark } from '../domain/ids.ts';
-import type { SecretRow } from '../store/secrets.ts';
+import type { SecretRow } from '../store/accounts/secrets.ts';
 import { withTimeout } from '../with-timeout.ts';
 
 /** Where the secrets of one kind are read. */

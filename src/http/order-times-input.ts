@@ -1,6 +1,6 @@
-import { DEFAULT_SIZE } from '../domain/driver.ts';
 import type { FieldError } from '../domain/errors.ts';
 import type { OrderExtras } from '../domain/order.ts';
+import { DEFAULT_SIZE } from '../domain/vehicle.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isCalendarTime, NO_SUCH_TIME } from './input.ts';
 import type { JsonObject } from './json.ts';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import { hasSecretForm } from '../domain/ids.ts';
-import type { OrganizationKey } from '../store/organizations.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { OrganizationKey } from '../store/accounts/organizations.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
 import { bearerToken } from '../transport/request.ts';
 import type { Authenticator } from './credentials.ts';
 

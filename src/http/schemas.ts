@@ -1,10 +1,10 @@
 import { STATE_CODES } from '../domain/address.ts';
-import { SIZES } from '../domain/driver.ts';
 import { CANCEL_REASONS, ORDER_STATUSES, RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { SCENARIO_CARDS, SCENARIO_DRIVERS, SCENARIO_PHONES } from '../domain/scenario.ts';
 import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
 import { ONE_LINE, PLAUSIBLE_EMAIL, SOME_LINES } from '../domain/text.ts';
 import { TIER_IDS } from '../domain/tier.ts';
+import { SIZES } from '../domain/vehicle.ts';
 import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
 import {
   below,

@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError } from '../domain/errors.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
 import type { StoreReader } from './readers.ts';
 
 /** Time in which a store's requests are counted: its rates are by the second. */

@@ -1,4 +1,4 @@
-import { DEFAULT_SIZE } from '../domain/driver.ts';
+import { DEFAULT_SIZE } from '../domain/vehicle.ts';
 import type { Point } from '../geo/point.ts';
 import type { DriverQuery, FoundDriver } from './driver-search.ts';
 import type { ClaimedOrder } from './drivers.ts';

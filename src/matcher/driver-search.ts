@@ -1,5 +1,5 @@
-import { DEFAULT_SIZE, type Size } from '../domain/driver.ts';
 import type { TierId } from '../domain/tier.ts';
+import { DEFAULT_SIZE, type Size } from '../domain/vehicle.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
 import { EVERY } from '../spatial-index/cell.ts';

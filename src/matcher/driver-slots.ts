@@ -1,6 +1,7 @@
-import { DEFAULT_VEHICLE, type FleetDriver, type Size, VEHICLES, type Vehicle } from '../domain/driver.ts';
+import type { FleetDriver } from '../domain/driver.ts';
 import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
+import { DEFAULT_VEHICLE, type Size, VEHICLES, type Vehicle } from '../domain/vehicle.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
 import { enlarged } from '../spatial-index/enlarged.ts';
 import { StopBoxes } from './stop-boxes.ts';

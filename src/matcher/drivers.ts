@@ -1,6 +1,7 @@
-import { carries, type FleetDriver, type Size, type Vehicle } from '../domain/driver.ts';
+import type { FleetDriver } from '../domain/driver.ts';
 import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
+import { carries, type Size, type Vehicle } from '../domain/vehicle.ts';
 import type { Point } from '../geo/point.ts';
 import { below, POSITION_FRESH_MS, QUERY_DEADLINE_MS } from '../limits.ts';
 import { type DriverCounts, type DriverSlots, UNPLACED } from './driver-slots.ts';

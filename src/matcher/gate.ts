@@ -1,5 +1,5 @@
-import { carries, DEFAULT_SIZE } from '../domain/driver.ts';
 import { bestRoute, type CarriedOrder } from '../domain/route.ts';
+import { carries, DEFAULT_SIZE } from '../domain/vehicle.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
 import type { DriverQuery } from './driver-search.ts';

@@ -7,7 +7,8 @@ import type { DriverQuery, DriverSearch } from './driver-search.ts';
 import type { Drivers } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
 import { canDo } from './trip.ts';
-import { countsFrom, type WaitingOrder, type WaitingOrders } from './waiting.ts';
+import type { WaitingOrders } from './waiting.ts';
+import { countsFrom, type WaitingOrder } from './waiting-order.ts';
 
 /** Nearest drivers considered for each order of a batch; exact up to 8 orders. At most MAX_BATCH. */
 export const BATCH_CANDIDATES = 8;

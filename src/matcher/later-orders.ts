@@ -1,4 +1,4 @@
-import type { WaitingOrder } from './waiting.ts';
+import type { WaitingOrder } from './waiting-order.ts';
 
 /** An order that waits for its time, from when on it waits for a driver. */
 export type LaterOrder = WaitingOrder & { readonly dueMs: number };

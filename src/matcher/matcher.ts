@@ -19,7 +19,8 @@ import { type PoolOrder, Pools } from './pools.ts';
 import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
 import { type SeekingOrder, type WaitReason, waitReason } from './wait-reason.ts';
-import { countsFrom, type WaitingOrder, WaitingOrders } from './waiting.ts';
+import { WaitingOrders } from './waiting.ts';
+import { countsFrom, type WaitingOrder } from './waiting-order.ts';
 
 /**
  * Most waiting orders of a store that are tried for a driver who goes there anyway with one, the oldest first;

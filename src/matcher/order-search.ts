@@ -8,7 +8,7 @@ import { claimOf, costOf } from './cost.ts';
 import type { AvailablePlace } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
 import { canDo } from './trip.ts';
-import type { WaitingOrder } from './waiting.ts';
+import type { WaitingOrder } from './waiting-order.ts';
 
 export type FoundOrder = { readonly orderId: string; readonly distanceMeters: number };
 

@@ -1,5 +1,6 @@
-import { carries, DEFAULT_SIZE, type FleetDriver, SIZES, type Size, VEHICLES, type Vehicle } from '../domain/driver.ts';
+import type { FleetDriver } from '../domain/driver.ts';
 import { radiusAfter, type Tier } from '../domain/tier.ts';
+import { carries, DEFAULT_SIZE, SIZES, type Size, VEHICLES, type Vehicle } from '../domain/vehicle.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { MAX_TIERS, PLANNER_LOOK_MS, PLANNER_NEAREST, SAME_PLACE_METERS } from '../limits.ts';
 import type { DriverSearch } from './driver-search.ts';
@@ -9,7 +10,8 @@ import { queryFor } from './gather.ts';
 import type { LaterOrders } from './later-orders.ts';
 import { PlannedReach } from './planned-reach.ts';
 import type { TierTable } from './tier-table.ts';
-import type { WaitingOrder, WaitingOrders } from './waiting.ts';
+import type { WaitingOrders } from './waiting.ts';
+import type { WaitingOrder } from './waiting-order.ts';
 
 /** The bit of the smallest size; those below are of tiers. */
 const FIRST_SIZE = 1 << MAX_TIERS;

@@ -1,6 +1,6 @@
-import { carries, type Size } from '../domain/driver.ts';
 import { bestRoute, type CarriedOrder, type Route, type Start } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
+import { carries, type Size } from '../domain/vehicle.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS, SAME_PLACE_METERS } from '../limits.ts';
 import type { DriverSlots } from './driver-slots.ts';

@@ -1,5 +1,5 @@
-import { carries, type Size, type Vehicle } from '../domain/driver.ts';
 import type { TierId } from '../domain/tier.ts';
+import { carries, type Size, type Vehicle } from '../domain/vehicle.ts';
 import type { TierTable } from './tier-table.ts';
 
 /**

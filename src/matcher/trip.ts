@@ -1,5 +1,5 @@
-import { carries, DEFAULT_SIZE, METERS_PER_MINUTE, type Size, type Vehicle } from '../domain/driver.ts';
 import { travelMs } from '../domain/route.ts';
+import { carries, DEFAULT_SIZE, METERS_PER_MINUTE, type Size, type Vehicle } from '../domain/vehicle.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { ARRIVAL_DETOUR, STORE_STOP_MS } from '../limits.ts';
 

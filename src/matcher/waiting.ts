@@ -1,41 +1,9 @@
-import type { Size } from '../domain/driver.ts';
 import type { HoldReason } from '../domain/hold.ts';
-import type { TierId } from '../domain/tier.ts';
-import type { Point } from '../geo/point.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
 import { FairShares } from './fair-shares.ts';
 import { type FoundOrder, OrderSearch, type Seeker } from './order-search.ts';
 import type { TierTable } from './tier-table.ts';
-
-/** An order that waits for a driver at its pickup's point, since a time in milliseconds since 1970. */
-export type WaitingOrder = {
-  readonly orderId: string;
-  readonly retailerId: string;
-  readonly tierId: TierId;
-  readonly point: Point;
-  readonly sinceMs: number;
-  /** Since when it counts as waiting (`fair-shares.ts`); by default since it waits. */
-  readonly fairStartMs?: number | undefined;
-  /** Drivers who must not get this order, such as one who released it. */
-  readonly excludedDriverIds?: ReadonlySet<string> | undefined;
-  /** Whether its fee was charged, or is being charged: then it never waits for a payment. */
-  readonly isCharged?: boolean | undefined;
-  /** When it is due, for one that waits for its time (`later-orders.ts`). */
-  readonly dueMs?: number | undefined;
-  /** DEFAULT_SIZE by default. */
-  readonly size?: Size | undefined;
-  /** Where it goes, if that is known. */
-  readonly dropoff?: Point | null | undefined;
-  /** When the parcel is ready, and between which times it is to be delivered, if that is known. */
-  readonly readyAtMs?: number | undefined;
-  readonly deliverAfterMs?: number | undefined;
-  readonly deliverByMs?: number | undefined;
-};
-
-/** Since when a waiting order counts as waiting. */
-export function countsFrom({ sinceMs, fairStartMs }: WaitingOrder): number {
-  return fairStartMs ?? sinceMs;
-}
+import { countsFrom, type WaitingOrder } from './waiting-order.ts';
 
 /**
  * The waiting orders, in an index of their own by place, so that a search for a driver's order costs what the

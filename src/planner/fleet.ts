@@ -1,8 +1,7 @@
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
 import { PLANNER_NEAREST } from '../limits.ts';
 import type { Place } from './place.ts';
-import type { Route } from './route.ts';
-import type { Stop, Task } from './task.ts';
+import type { Route, Stop, Task } from './route.ts';
 import type { Reach } from './types.ts';
 
 /** How long before their duty begins drivers are planned for, so that they are told as it begins. */

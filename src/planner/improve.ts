@@ -1,8 +1,7 @@
 import type { Plan } from './plan.ts';
 import { PLANNER_MAX_STOPS } from './plan.ts';
 import { bestOrder } from './reorder.ts';
-import type { Route } from './route.ts';
-import type { Stop, Task } from './task.ts';
+import type { Route, Stop, Task } from './route.ts';
 import { ANYONE } from './types.ts';
 
 const LEAST_GAIN = 1e-6;

@@ -1,5 +1,4 @@
-import type { Route } from './route.ts';
-import type { Stop, Task } from './task.ts';
+import type { Route, Stop, Task } from './route.ts';
 import type { Walk } from './walk.ts';
 
 /** Places for a pickup and its dropoff in a route as it is before, and what they add to its cost. */

@@ -1,7 +1,7 @@
 import { exchangeEnds, relocate, reorder } from './improve.ts';
 import type { Plan } from './plan.ts';
+import type { Task } from './route.ts';
 import { ruin } from './ruin.ts';
-import type { Task } from './task.ts';
 
 /** Most times that this is tried in a pass. */
 const MAX_RUINS_PER_PASS = 200;

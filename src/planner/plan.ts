@@ -1,8 +1,7 @@
 import { Demand } from './demand.ts';
 import { Fleet, Pickups } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
-import { Route } from './route.ts';
-import { type Stop, Task } from './task.ts';
+import { Route, type Stop, Task } from './route.ts';
 import type { PlannedDriver, Rules } from './types.ts';
 import { Walk } from './walk.ts';
 

@@ -1,7 +1,7 @@
 import type { Point } from '../geo/point.ts';
 import { passOver } from './pass.ts';
 import { Plan } from './plan.ts';
-import { Task } from './task.ts';
+import { Task } from './route.ts';
 import { tellOf, toldStop } from './telling.ts';
 import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } from './types.ts';
 import { Waiting } from './waiting.ts';

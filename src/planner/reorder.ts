@@ -1,5 +1,4 @@
-import type { Route } from './route.ts';
-import type { Stop } from './task.ts';
+import type { Route, Stop } from './route.ts';
 import type { Walk } from './walk.ts';
 
 /** Most stops of a route whose best order is searched for: four parcels have 2,520 orders. */

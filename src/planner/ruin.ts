@@ -1,6 +1,5 @@
 import type { Plan } from './plan.ts';
-import type { Route } from './route.ts';
-import type { Stop, Task } from './task.ts';
+import type { Route, Stop, Task } from './route.ts';
 
 /** Most orders that are taken out of the plan at once, to be put in another way: about 1 ms. */
 const PLANNER_RUIN_ORDERS = 7;

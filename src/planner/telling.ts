@@ -1,7 +1,6 @@
 import { cheapestInsertion } from './insertion.ts';
 import type { Plan } from './plan.ts';
-import type { Route } from './route.ts';
-import type { Stop, Task } from './task.ts';
+import type { Route, Stop, Task } from './route.ts';
 import type { Alternative, Tell, ToldStop } from './types.ts';
 
 /** How long before they are at a store drivers are told of what more they fetch there. */

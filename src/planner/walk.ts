@@ -1,6 +1,5 @@
 import { Place } from './place.ts';
-import type { Route } from './route.ts';
-import type { Stop, Task } from './task.ts';
+import type { Route, Stop, Task } from './route.ts';
 import type { PlannedDriver, Rules } from './types.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import { JOB_HELD_RETRY_MS } from './hold-while-away.ts';
-import type { JobHandler, JobResult } from './queues.ts';
+import type { JobHandler, JobResult } from './job-handler.ts';
 
 /**
  * A handler whose jobs can be given back to the queue while they are under way, at no attempt's cost, so that another

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { below } from '../limits.ts';
-import type { JobHandler } from './queues.ts';
+import type { JobHandler } from './job-handler.ts';
 
 /** Longest time a worker holds a job while the database is away; then it goes back to the queue. */
 export const JOB_HELD_MS = 30_000;

@@ -1,6 +1,6 @@
 import { JOB_HELD_RETRY_MS } from './hold-while-away.ts';
+import type { JobHandler } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
-import type { JobHandler } from './queues.ts';
 
 /**
  * A handler whose jobs wait for their turn. When the process stops, a job without a turn goes back to the

@@ -1,4 +1,4 @@
-import type { JobData, JobHandler, JobResult } from './queues.ts';
+import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 
 /**
  * Owed jobs of one queue that are one job to BullMQ, which spends as much on it as on a single one. A worker

@@ -20,6 +20,7 @@ import { givenBack } from './give-back.ts';
 import { holdWhileAway, JOB_HELD_RETRY_MS } from './hold-while-away.ts';
 import { inTurn } from './in-turn.ts';
 import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
+import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 
@@ -33,33 +34,6 @@ const WORKER_RETRY_MS = 1_000;
 const JOB_FINISH_MS = 2_500;
 /** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
 const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
-
-/** Job data holds ids only; a handler reads the truth from the rows. */
-export type JobData = {
-  readonly outboxId: number;
-  readonly orderId: string;
-  /** Times its outbox row had been relayed again. */
-  readonly relays?: number;
-};
-
-/**
- * The result of a job. `retry` costs an attempt, `wait` does not. `rate_limited` makes the whole queue wait,
- * because the vendor asked for it.
- */
-export type JobResult =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'retry'; readonly reason: string }
-  | { readonly kind: 'wait'; readonly forMs: number }
-  | { readonly kind: 'rate_limited'; readonly forMs: number };
-
-/** Does one job. Must be safe to run twice. */
-export type JobHandler = (data: JobData) => Promise<JobResult>;
-
-/**
- * The handler of each queue. Each file of `jobs/` adds its own by declaration merging, so that an editor
- * leads from a queue to its handler although this level imports nothing from there.
- */
-export interface JobHandlers extends Readonly<Record<QueueName, JobHandler>> {}
 
 /** BullMQ's backend: Redis, or Postgres where there is none. The pool's search path must be `bullmq`. */
 export type QueueBackend =

@@ -1,7 +1,7 @@
 import { atMost, below, MAX_PAYMENT_ATTEMPTS } from '../limits.ts';
+import { WEBHOOK_QUEUES } from '../store/events/webhook-parts.ts';
 import type { QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
-import { WEBHOOK_QUEUES } from '../store/webhook-parts.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { JobLossCheck } from './job-loss.ts';
 import type { Relay } from './relay.ts';

@@ -5,7 +5,7 @@ import { asWritten } from '../http/outcomes.ts';
 import { valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
 import { MAX_JSON_BYTES } from '../limits.ts';
-import type { RetailerKey } from '../store/retailers.ts';
+import type { RetailerKey } from '../store/accounts/retailers.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, Route } from '../transport/route.ts';
 import type { Advance, AdvanceOutcome } from './advance.ts';

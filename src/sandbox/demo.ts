@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEFAULT_VEHICLE, type Vehicle } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { TIER_IDS } from '../domain/tier.ts';
+import { DEFAULT_VEHICLE, type Vehicle } from '../domain/vehicle.ts';
 import type { Point } from '../geo/point.ts';
 import { EXAMPLE_RETAILER_ID } from '../http/openapi/field-texts.ts';
 import { MAX_SIMULATED_DRIVERS } from '../limits.ts';

@@ -1,5 +1,5 @@
 import { SCENARIO_PHONES } from '../domain/scenario.ts';
-import { readOptOut } from '../vendors/twilio-calls.ts';
+import { readOptOut } from '../texts/twilio-calls.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import {
   LatestRecords,

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { signWebhook } from '../vendors/webhook-signature.ts';
+import { signWebhook } from '../events/webhook-signature.ts';
 import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
 
 /** Most webhooks that the demo store remembers, the last ones. */

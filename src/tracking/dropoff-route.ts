@@ -14,7 +14,8 @@ import { anyone, type Route } from '../transport/route.ts';
 import { type Linked, linkedOrder } from './link.ts';
 import type { TrackingStatus } from './messages.ts';
 import { changeDropoffNotes } from './operations.ts';
-import { maySayNotes, type TrackingView } from './view.ts';
+import type { TrackingView } from './tracking-view.ts';
+import { maySayNotes } from './view.ts';
 
 /** Changes of the notes for one dropoff a minute, at each process; the customer fixes a slip or two. */
 export const DROPOFF_CHANGES_PER_MINUTE = 6;

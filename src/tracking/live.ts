@@ -5,7 +5,7 @@ import { below, MAX_TRACKING_SOCKETS, SOCKET_IDLE_SECONDS, TRACKING_PING_MIN_MS 
 import { positionOf } from '../matcher/driver-position.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
-import type { DriverPosition } from '../store/drivers.ts';
+import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -1,7 +1,8 @@
 import { type Arrival, shownArrival } from '../domain/arrival.ts';
 import type { KnownPosition, ShownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
-import { type TrackingView, trackingView } from './view.ts';
+import type { TrackingView } from './tracking-view.ts';
+import { trackingView } from './view.ts';
 
 /**
  * What a tracking page is sent. `order` is the whole view, sent after the socket opened and again with every

@@ -4,8 +4,7 @@ import { RELOAD_SCRIPT } from '../pages/reload.ts';
 import { type SpeakTracking, speakTracking } from '../words/tracking.ts';
 import type { Language } from '../words/words.ts';
 import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from './sentences.ts';
-import type { Stage } from './stages.ts';
-import type { TrackingView } from './view.ts';
+import type { Stage, TrackingView } from './tracking-view.ts';
 
 export type PageSettings = {
   readonly tileUrl: string | null;

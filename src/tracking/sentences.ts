@@ -1,8 +1,7 @@
 import type { Arrival } from '../domain/arrival.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { SpeakTracking } from '../words/tracking.ts';
-import type { Stage } from './stages.ts';
-import type { TrackingView } from './view.ts';
+import type { Stage, TrackingView } from './tracking-view.ts';
 
 /** What of a view its sentences are made of, so that server and page say the same in each language. */
 export type Told = Pick<

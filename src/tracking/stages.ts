@@ -2,16 +2,7 @@ import type { OrderStatus } from '../domain/order.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import { speakTracking } from '../words/tracking.ts';
 import { stageLabel } from './sentences.ts';
-
-/** One step of a delivery on the page. A `failed` one is always the last. */
-export type Stage = {
-  readonly id: 'ordered' | 'driver_assigned' | 'picked_up' | 'delivered' | 'not_delivered';
-  /** In English; a page says it in its reader's language. */
-  readonly label: string;
-  readonly state: 'done' | 'current' | 'upcoming' | 'failed';
-  /** When it was reached, ISO 8601; null while it is ahead. */
-  readonly at: string | null;
-};
+import type { Stage } from './tracking-view.ts';
 
 /** How far along the path each status is. Off the path, the order's times decide. */
 const REACHED: Partial<Record<OrderStatus, number>> = {

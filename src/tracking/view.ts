@@ -1,12 +1,13 @@
-import { type Arrival, minutesUntil, shownArrival } from '../domain/arrival.ts';
-import type { OrderStatus, UndeliverableReason } from '../domain/order.ts';
-import { type KnownPosition, type ShownPosition, shownPosition } from '../domain/shown-position.ts';
+import { minutesUntil, shownArrival } from '../domain/arrival.ts';
+import type { OrderStatus } from '../domain/order.ts';
+import { type KnownPosition, shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Point } from '../geo/point.ts';
 import { below, PROOF_DROPOFF_METERS } from '../limits.ts';
 import { speakTracking } from '../words/tracking.ts';
 import { detail, headline } from './sentences.ts';
-import { type Stage, stages } from './stages.ts';
+import { stages } from './stages.ts';
+import type { TrackingView } from './tracking-view.ts';
 
 /**
  * Largest error of a dropoff in meters at which the customer's map has a pin for it. Below
@@ -17,40 +18,6 @@ export const HOME_PIN_METERS = 150;
 export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
 
 below({ HOME_PIN_METERS }, { PROOF_DROPOFF_METERS });
-
-/**
- * What the tracking page shows, as JSON on the wire. Times are ISO 8601 in UTC. Its sentences are English; a
- * page makes those of its reader's language from the other fields.
- */
-export type TrackingView = {
-  readonly sequence: number;
-  readonly status: OrderStatus;
-  /** Whether nothing more will happen to the order. */
-  readonly final: boolean;
-  readonly headline: string;
-  readonly detail: string;
-  readonly stages: readonly Stage[];
-  readonly store_name: string;
-  readonly pickup: Point;
-  /** The door; null until the driver has no other one before it, and where it is not well known. */
-  readonly home: Point | null;
-  readonly driver: { readonly first_name: string | null; readonly position: ShownPosition | null } | null;
-  /** Other doors to which the driver goes first; null where no driver is under way with the order. */
-  readonly stops_before: number | null;
-  /** Whether it waits for its time or for the driver who is meant; then `arrival` is its window, or planned. */
-  readonly is_planned: boolean;
-  /** Whether an earlier driver gave the order back. */
-  readonly was_released: boolean;
-  /** Why the handover failed; null where it did not. */
-  readonly reason: UndeliverableReason | null;
-  /** A range in which the order arrives; null where no honest one is known. */
-  readonly arrival: Arrival | null;
-  /** Until when the order is promised; null once that is over. */
-  readonly deliver_by: string | null;
-  readonly photo_url: string | null;
-  /** What the customer may change; null from the pickup on, and then nobody reads it here any more. */
-  readonly dropoff_notes: { readonly instructions: string | null; readonly leave_at_door: boolean } | null;
-};
 
 const FINAL: readonly OrderStatus[] = ['delivered', 'cancelled', 'expired', 'returned'];
 const FAILED: readonly OrderStatus[] = ['undeliverable', 'returned'];

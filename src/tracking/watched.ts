@@ -1,5 +1,5 @@
 import type { TrackedOrder } from '../domain/tracked.ts';
-import type { DriverPosition } from '../store/drivers.ts';
+import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 
 /** What is kept with the socket of an open page. */

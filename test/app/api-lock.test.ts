@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { Closers } from '../../src/app/closers.ts';
-import { holdApiLock } from '../../src/app/database.ts';
 import { connect } from '../../src/postgres/connect.ts';
+import { Closers } from '../../src/runtime/closers.ts';
+import { holdApiLock } from '../../src/runtime/database.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
-import { Closers } from '../../src/app/closers.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import { createGivenOrders, GIVEN_FRESH_MS } from '../../src/dispatch/given-orders.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
@@ -10,8 +9,9 @@ import type { OrderExtras } from '../../src/domain/order.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import { Closers } from '../../src/runtime/closers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
+import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

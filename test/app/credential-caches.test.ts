@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
-import { Closers } from '../../src/app/closers.ts';
 import { openCredentialCaches } from '../../src/app/credential-caches.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
@@ -8,6 +7,7 @@ import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
+import { Closers } from '../../src/runtime/closers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { openGateway } from '../bus/gateway.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { Closers } from '../../src/app/closers.ts';
-import { openDatabase } from '../../src/app/database.ts';
 import { parseConfig } from '../../src/config.ts';
 import { MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../../src/http/list-turns.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import { LIST_STATEMENT_MS } from '../../src/limits.ts';
+import { Closers } from '../../src/runtime/closers.ts';
+import { openDatabase } from '../../src/runtime/database.ts';
 import { openStore } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { Closers } from '../../src/app/closers.ts';
 import { openRedis } from '../../src/app/queues.ts';
-import { refuseWrongRedis } from '../../src/app/redis-check.ts';
+import { Closers } from '../../src/runtime/closers.ts';
+import { refuseWrongRedis } from '../../src/runtime/redis-check.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { findRedisServer, freshRedis } from '../harness/redis.ts';
 

@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { Closers } from '../../src/app/closers.ts';
 import { buildDispatch, type DispatchParts } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
@@ -8,8 +7,9 @@ import { MAX_LATER_ORDERS_PER_RETAILER, MAX_WAITING_ORDERS_PER_RETAILER } from '
 import type { OrderExtras, PlaceOrder } from '../../src/domain/order.ts';
 import { FAIR_SHARE_MS } from '../../src/matcher/fair-shares.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import { Closers } from '../../src/runtime/closers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
+import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { dropoffNear } from '../harness/towns.ts';
 import { TIERS } from '../matcher/brute-force.ts';

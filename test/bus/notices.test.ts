@@ -5,7 +5,7 @@ import { type GivenOrder, listenForNotices, type NoticeHandlers } from '../../sr
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { MAX_COMMIT_BATCH } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import type { CommittedOrder, NewOrder } from '../../src/store/orders-create.ts';
+import type { CommittedOrder, NewOrder } from '../../src/store/orders/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, PICKUP } from '../harness/orders.ts';

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CommandError, type Context } from '../../src/cli/context.ts';
-import { addDriverCommands } from '../../src/cli/driver.ts';
 import type { Listed } from '../../src/cli/list.ts';
-import { addOrderCommands } from '../../src/cli/order.ts';
 import type { Act } from '../../src/cli/parts.ts';
-import { addRetailerCommands } from '../../src/cli/retailer.ts';
-import { addWebhookCommands } from '../../src/cli/webhook.ts';
+import { addDriverCommands } from '../../src/commands/driver.ts';
+import { addOrderCommands } from '../../src/commands/order.ts';
+import { addRetailerCommands } from '../../src/commands/retailer.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { addWebhookCommands } from '../../src/events/webhook-command.ts';
 import type { Page } from '../../src/store/pages.ts';
 
 const ID = newId();

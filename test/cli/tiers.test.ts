@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CommandError, type Context } from '../../src/cli/context.ts';
-import { addDriverCommands } from '../../src/cli/driver.ts';
-import { addTierCommands } from '../../src/cli/order.ts';
 import type { Act } from '../../src/cli/parts.ts';
+import { addDriverCommands } from '../../src/commands/driver.ts';
+import { addTierCommands } from '../../src/commands/order.ts';
 import type { Tier } from '../../src/domain/tier.ts';
-import type { NewDriver } from '../../src/store/drivers.ts';
+import type { NewDriver } from '../../src/store/drivers/drivers.ts';
 
 const DRIVER = ['driver', 'create', '--name', 'Ana Lopez', '--phone', '+14155550100'];
 

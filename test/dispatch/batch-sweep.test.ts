@@ -6,7 +6,7 @@ import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import type { ChosenDriver } from '../../src/domain/rejected-candidate.ts';
 import { MAX_BATCH } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import type { AssignOutcome } from '../../src/store/orders.ts';
+import type { AssignOutcome } from '../../src/store/orders/orders.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';

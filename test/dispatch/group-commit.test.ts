@@ -4,7 +4,7 @@ import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
 import { type Caller, createGroupCommit, type GroupCommit } from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
+import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

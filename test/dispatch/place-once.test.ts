@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { createPlaceOnce } from '../../src/dispatch/place-once.ts';
 import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
 import type { EarlierOrder, PlaceOrder } from '../../src/domain/order.ts';
-import type { PlacedOrder } from '../../src/store/placed-orders.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
+import type { PlacedOrder } from '../../src/store/orders/placed-orders.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 const REQUEST = { customer: {}, dropoffAddress: {}, extras: null } as PlaceOrder;

@@ -4,7 +4,7 @@ import { createPlaceUnkeyed } from '../../src/dispatch/place-unkeyed.ts';
 import { createRequestDedup } from '../../src/dispatch/request-dedup.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { CreatedOrder, PlaceOrder } from '../../src/domain/order.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { AbortNotice } from '../../src/transport/signal.ts';

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createRoadTimes, MODEL_TIMES, type RoadTimes } from '../../src/dispatch/road-times.ts';
 import { Planner } from '../../src/planner/planner.ts';
+import { createRoadTimes, MODEL_TIMES, type RoadTimes } from '../../src/planning/road-times.ts';
+import { createRouter } from '../../src/planning/router.ts';
 import { startRouterStandIn } from '../../src/sandbox/router-stand-in.ts';
-import { createRouter } from '../../src/vendors/router.ts';
 import { at, driver, MINUTE_MS, order, RULES } from '../planner/brute-force.ts';
 
 /** A river west of the store, whose bridge is far in the north. */

@@ -1,12 +1,12 @@
 import { vi } from 'vitest';
 import type { PlannedChoice } from '../../src/dispatch/planned-choice.ts';
-import { type PlannerLoop, startPlannerLoop } from '../../src/dispatch/planner-loop.ts';
-import { MODEL_TIMES } from '../../src/dispatch/road-times.ts';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { PlannedOrder } from '../../src/domain/plan.ts';
 import type { Tier } from '../../src/domain/tier.ts';
 import { type FoundDriver, Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { modelTravelMs } from '../../src/planner/place.ts';
+import { type PlannerLoop, startPlannerLoop } from '../../src/planning/planner-loop.ts';
+import { MODEL_TIMES } from '../../src/planning/road-times.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { startPlannerLoop } from '../../src/dispatch/planner-loop.ts';
-import { MODEL_TIMES } from '../../src/dispatch/road-times.ts';
 import { type PlannedOrder, REGION } from '../../src/domain/plan.ts';
 import { PLANNER_LOOK_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { Planner } from '../../src/planner/planner.ts';
+import { startPlannerLoop } from '../../src/planning/planner-loop.ts';
+import { MODEL_TIMES } from '../../src/planning/road-times.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PLANNER_PASS_MS } from '../../src/dispatch/planner-passes.ts';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { PLANNER_LOOK_MS, POSITION_FRESH_MS } from '../../src/limits.ts';
 import type { WaitingOrder } from '../../src/matcher/matcher.ts';
+import { PLANNER_PASS_MS } from '../../src/planning/planned-drivers.ts';
 import { carrying } from '../matcher/carrying.ts';
 import { DOOR, driver, MINUTE, order, PlannedWorld, pass, STORE } from './planned-world.ts';
 

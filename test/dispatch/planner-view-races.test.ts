@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { PlannerView } from '../../src/dispatch/planner-view.ts';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
+import { PlannerView } from '../../src/planning/planner-view.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');

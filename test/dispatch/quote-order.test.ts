@@ -5,7 +5,7 @@ import type { HoldReason } from '../../src/domain/hold.ts';
 import { roundedToKilometer } from '../../src/domain/shown-position.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { orderOf } from '../matcher/carrying.ts';
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
-import { Closers } from '../../src/app/closers.ts';
 import { buildDispatch } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
@@ -8,6 +7,7 @@ import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createStoreHolds } from '../../src/dispatch/store-holds.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
+import { Closers } from '../../src/runtime/closers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

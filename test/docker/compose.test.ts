@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { STOP_DEADLINE_MS } from '../../src/app/signals.ts';
 import { DEFAULT_STOP_NOTICE_SECONDS, parseConfig } from '../../src/config.ts';
+import { STOP_DEADLINE_MS } from '../../src/runtime/signals.ts';
 import { COMPOSE, PASSWORDS, readCompose, services } from './compose-file.ts';
 
 const LIVE = {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { isReachableByAll } from '../../src/sandbox/postgres-binaries.ts';
+import { isReachableByAll } from '../../src/embedded/postgres-binaries.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { freshRedis } from '../harness/redis.ts';
 import type { ComposeService } from './compose-file.ts';

@@ -13,6 +13,7 @@ import {
 } from '../../src/domain/order.ts';
 import { REJECTION_REASONS } from '../../src/domain/rejected-candidate.ts';
 import { SCENARIO_PHONES } from '../../src/domain/scenario.ts';
+import { DECLINE_PAUSE_SECONDS, retryAfterSeconds } from '../../src/domain/stripe-declines.ts';
 import { ERROR_TEXTS } from '../../src/http/openapi/errors.ts';
 import { ORDER_EVENTS } from '../../src/http/openapi/order-events.ts';
 import { CREATED_ORDER, LISTED_ORDER, ORDER, SMS_STATUSES } from '../../src/http/openapi/order-schemas.ts';
@@ -20,7 +21,6 @@ import { WEBHOOKS } from '../../src/http/openapi/webhooks.ts';
 import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
 import { cardAnswer } from '../../src/sandbox/stripe-objects.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { DECLINE_PAUSE_SECONDS, retryAfterSeconds } from '../../src/vendors/stripe-declines.ts';
 import { ApiCheck, apiDocuments } from '../harness/api-document.ts';
 import { all, recipients, sources, storeEvents, union } from './code-facts.ts';
 import { blocks, codes, page, rows, section } from './markdown.ts';
@@ -80,7 +80,7 @@ test('the reasons of a release and the failures of a text are all there, and no 
   expect(valuesOf(reasons)).toEqual(valuesOf([...RELEASE_REASONS, 'driver_silent', 'driver_deactivated']));
   const [, failures = ''] = below('### Text statuses').split('`sms_failure_code` is');
   const told = codes(failures).filter((code) => /^[a-z_]+$/.test(code));
-  expect(valuesOf(told)).toEqual(valuesOf(union('src/jobs/texting.ts', 'TextFailure')));
+  expect(valuesOf(told)).toEqual(valuesOf(union('src/texts/texting.ts', 'TextFailure')));
 });
 
 test('the events of an order are those that the statements write, with their data', () => {

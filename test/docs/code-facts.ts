@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { openMetrics } from '../../src/app/metrics.ts';
 import { settingNames } from '../../src/config.ts';
 import { STORE_EVENT_TYPES } from '../../src/domain/store-event.ts';
+import { openMetrics } from '../../src/runtime/metrics.ts';
 import { allRoutes, anything, functionsOf } from '../harness/all-routes.ts';
 import { ROOT } from './markdown.ts';
 

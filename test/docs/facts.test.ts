@@ -19,11 +19,11 @@ import { HELD_REASONS, PAYOUT_STATUSES } from '../../src/domain/payout.ts';
 import { REJECTION_REASONS } from '../../src/domain/rejected-candidate.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { DELIVERY_STATUSES } from '../../src/domain/webhook.ts';
+import { signWebhook } from '../../src/events/webhook-signature.ts';
 import { schemas } from '../../src/http/schemas.ts';
 import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
-import { signWebhook } from '../../src/vendors/webhook-signature.ts';
 import { ROWS } from '../faults/rows/index.ts';
 import { BOUNDS } from '../harness/bounds.ts';
 import {
@@ -257,7 +257,7 @@ test.each([
   ['text statuses', integrate, '### Text statuses', ['none', ...TEXT_STATUSES]],
   ['kinds of texts', integrate, '### Kinds of texts', TEXT_KINDS],
   ['optional texts', operate, '### Stores', OPTIONAL_TEXTS],
-  ['failures of texts', integrate, '### Text statuses', union('src/jobs/texting.ts', 'TextFailure')],
+  ['failures of texts', integrate, '### Text statuses', union('src/texts/texting.ts', 'TextFailure')],
   ['events of an order', integrate, '### Read one order', all(sources('src/store'), /\{ type: '(\w+)'/g)],
   ['phones that fail', integrate, '### Phones', all(recipients(), /'(\+1500555\d+)'/g)],
   ['queues', operate, '## Health, metrics and alerts', QUEUES],

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Vehicle } from '../../src/domain/driver.ts';
 import { MAX_DRIVER_CAPACITY } from '../../src/domain/driver.ts';
 import {
   bestRoute,
@@ -11,6 +10,7 @@ import {
   type Stop,
   travelMs,
 } from '../../src/domain/route.ts';
+import type { Vehicle } from '../../src/domain/vehicle.ts';
 import { distanceMeters } from '../../src/geo/point.ts';
 import { DOOR_STOP_MS, SAME_PLACE_METERS, STORE_STOP_MS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';

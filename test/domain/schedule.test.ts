@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { estimateOf, firstEstimate } from '../../src/domain/estimate.ts';
+import type { OrderTimes } from '../../src/domain/order-times.ts';
 import {
   APPROACH_SHARE,
   DUE_SOON_MS,
@@ -8,7 +9,6 @@ import {
   MAX_AHEAD_MS,
   MAX_APPROACH_MS,
   MIN_WINDOW_MS,
-  type OrderTimes,
   promiseOf,
   TIMES_GRACE_MS,
   timeErrors,

@@ -9,7 +9,7 @@ import type { DriverSession } from '../../src/driver-app/session.ts';
 import { MAX_DRIVER_STRIKES } from '../../src/driver-app/session.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { MAX_DRIVER_SOCKETS, MAX_UNSIGNED_DRIVER_SOCKETS } from '../../src/limits.ts';
-import type { DriverOrder, DriverState } from '../../src/store/drivers.ts';
+import type { DriverOrder, DriverState } from '../../src/store/drivers/drivers.ts';
 import { displaced } from '../geo/places.ts';
 import { driverState } from '../harness/driver-state.ts';
 import { carrying } from '../matcher/carrying.ts';

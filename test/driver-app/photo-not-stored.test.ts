@@ -4,15 +4,19 @@ import { newId } from '../../src/domain/ids.ts';
 import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
 import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
+import { PhotoStorageError, photoFailureCause } from '../../src/photos/photo-storage.ts';
 import type { RequestHead } from '../../src/transport/route.ts';
-import { PhotoStorageError } from '../../src/vendors/photo-storage.ts';
 
 /** Delivers on a storage that fails with an error; what is written would be a bug. */
 function deliver(error: Error): Promise<unknown> {
   const routes = driverActionRoutes({
     drivers: { authenticate: async () => ({ driverId: newId() }) },
     actions: { foreseeDelivery: async () => null } as unknown as DriverActions,
-    photos: { store: () => Promise.reject(error), discard: async () => undefined },
+    photos: {
+      store: () => Promise.reject(error),
+      discard: async () => undefined,
+      failureCause: photoFailureCause,
+    },
     allowances: createDriverAllowances(Date.now),
     photoTurns: new PhotoTurns(Date.now),
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PushKind, PushSubscription } from '../../src/domain/push.ts';
+import type { PushOutcome } from '../../src/driver-app/push-sender.ts';
 import { createPushes, MAX_PUSH_BATCH, MAX_PUSHES_WAITING, PUSH_CONCURRENCY } from '../../src/driver-app/pushes.ts';
-import type { PushOutcome } from '../../src/vendors/push-sender.ts';
 import { gate } from '../http/support.ts';
 
 const phone = (name: string): PushSubscription => ({

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ActionOutcome, DriverActions } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { driverActionRoutes, type StoredPhoto } from '../../src/driver-app/action-routes.ts';
+import type { StoredPhoto } from '../../src/domain/photo.ts';
+import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
 import { createDriverAllowances, DRIVER_MESSAGE_BURST, DRIVER_REQUEST_BURST } from '../../src/driver-app/allowance.ts';
 import { driverDutyRoutes } from '../../src/driver-app/duty-routes.ts';
 import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
@@ -48,6 +49,7 @@ async function start() {
       return store();
     },
     discard: async () => undefined,
+    failureCause: () => null,
   };
   const running = await startServer({
     routes: [

@@ -7,7 +7,7 @@ import { driverDutyRoutes } from '../../src/driver-app/duty-routes.ts';
 import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { Route } from '../../src/transport/route.ts';
 import { letIn, startServer } from '../http/support.ts';
 
@@ -44,6 +44,7 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
       photos: {
         store: async () => ({ kind: 'stored', name: 'photo', isBlank: false }),
         discard: async (name) => void discarded.push(name),
+        failureCause: () => null,
       },
       allowances,
       photoTurns: new PhotoTurns(Date.now),

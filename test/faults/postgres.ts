@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts';
 import { later } from './later.ts';
 
 /**

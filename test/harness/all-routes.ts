@@ -4,7 +4,8 @@ import type { Route } from '../../src/transport/route.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Where routes are made: by functions whose name ends in `Route` or `Routes`, or begins with `orders`. */
-const FOLDERS = ['src/http/routes', 'src/tracking', 'src/driver-app', 'src/sandbox'];
+const SUBJECTS = ['payments', 'texts', 'events', 'photos', 'tracking', 'driver-app'].map((name) => `src/${name}`);
+const FOLDERS = ['src/http/routes', ...SUBJECTS, 'src/sandbox'];
 
 /**
  * Stands for whatever a function is handed that is called for its result's shape alone. It has every member,

@@ -1,4 +1,4 @@
-import { runProgram } from '../../src/cli/program.ts';
+import { runProgram } from '../../src/commands/program.ts';
 
 type Environment = Readonly<Record<string, string>>;
 export type Said = { readonly code: number; readonly stdout: string; readonly stderr: string };

@@ -1,4 +1,4 @@
-import type { DriverOrder, DriverState } from '../../src/store/drivers.ts';
+import type { DriverOrder, DriverState } from '../../src/store/drivers/drivers.ts';
 
 /** The state of a driver of one parcel by car, on duty without an end. */
 export function driverState(onDuty: boolean, orders: readonly DriverOrder[] = []): DriverState {

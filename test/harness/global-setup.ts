@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
-import { startEmbeddedPostgres } from '../../src/sandbox/postgres.ts';
 import { withDatabase } from './database-url.ts';
 
 const TEMPLATE = 'sameday_template';

@@ -2,7 +2,7 @@ import type { Identity } from '../../src/domain/idempotency.ts';
 import { hashSecret, newId, newSecret, newTrackingToken } from '../../src/domain/ids.ts';
 import type { OrderExtras } from '../../src/domain/order.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
+import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
 import { storeOf } from './store.ts';
 

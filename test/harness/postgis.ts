@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { readPidFile, stopPostmaster } from '../../src/sandbox/postgres-process.ts';
+import { readPidFile, stopPostmaster } from '../../src/embedded/postgres-process.ts';
 import { STEP_MS } from './patience.ts';
 
 export type Postgis = {
@@ -33,7 +33,7 @@ const SETPRIV = '/usr/bin/setpriv';
 /** Debian's folder of servers, with a folder for each version. */
 const DEBIAN = '/usr/lib/postgresql';
 
-/** The settings of the service's own database (src/sandbox/postgres-cluster.ts), equally durable. */
+/** The settings of the service's own database (src/embedded/postgres-cluster.ts), equally durable. */
 const SETTINGS: Readonly<Record<string, string | number>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

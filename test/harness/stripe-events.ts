@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import type { StripeEvent } from '../../src/payments/stripe-events.ts';
+import { createStripeSignatures } from '../../src/payments/stripe-signature.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import type { StripeEvent } from '../../src/vendors/stripe-events.ts';
-import { createStripeSignatures } from '../../src/vendors/stripe-signature.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 export const SECRET = 'whsec_0123456789abcdef0123456789abcdef';

@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/postgres/connect.ts';
-import type { OwedText, SendToCount, TextResult } from '../../src/store/messages.ts';
-import type { PaymentAttempt, PaymentResult } from '../../src/store/payments.ts';
+import type { PaymentAttempt, PaymentResult } from '../../src/store/payments/payments.ts';
+import type { OwedText, SendToCount, TextResult } from '../../src/store/texts/messages.ts';
 import { storeOf } from './store.ts';
 
 /** The sending number of every test. */

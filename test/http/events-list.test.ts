@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { EventCursors } from '../../src/http/event-cursors.ts';
-import { EventWaits } from '../../src/http/event-waits.ts';
+import { EventCursors } from '../../src/events/event-cursors.ts';
+import { EventWaits } from '../../src/events/event-waits.ts';
+import { eventsRoute } from '../../src/events/events-list.ts';
 import { MAX_EVENT_WAIT_SECONDS } from '../../src/http/field-errors.ts';
 import { storeReader } from '../../src/http/readers.ts';
-import { eventsRoute } from '../../src/http/routes/events-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
-import type { EventPage } from '../../src/store/events.ts';
+import type { EventPage } from '../../src/store/events/events.ts';
 import { anyone, type Route } from '../../src/transport/route.ts';
 import { letIn, startServer } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hashSecret } from '../../src/domain/ids.ts';
 import { KnownSecrets } from '../../src/http/known-secrets.ts';
-import type { SecretRow } from '../../src/store/secrets.ts';
+import type { SecretRow } from '../../src/store/accounts/secrets.ts';
 import { gate } from './support.ts';
 
 const hashes = Array.from({ length: 10 }, (_, n) => hashSecret(`secret ${n}`));

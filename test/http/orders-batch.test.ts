@@ -9,7 +9,7 @@ import { type OrderPlacing, ordersCreate } from '../../src/http/routes/orders-cr
 import { MAX_ORDERS_PER_BATCH } from '../../src/http/schemas.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../src/limits.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { gate, letIn, startServer } from './support.ts';
 
 const retailerId = newId();

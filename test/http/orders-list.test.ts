@@ -4,7 +4,7 @@ import { MAX_FIELD_ERRORS } from '../../src/http/field-errors.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
-import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders-list.ts';
+import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders/orders-list.ts';
 import { letIn, startServer } from './support.ts';
 
 const HELD = newId();

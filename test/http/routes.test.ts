@@ -1,12 +1,12 @@
 import { Counter } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Metrics } from '../../src/app/metrics.ts';
 import { healthRoutes } from '../../src/app/routes.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { withoutQuery } from '../../src/http/input.ts';
 import { healthzRoute } from '../../src/http/routes/healthz.ts';
 import { metricsRoute } from '../../src/http/routes/metrics.ts';
 import { type Readiness, readyzRoute } from '../../src/http/routes/readyz.ts';
+import type { Metrics } from '../../src/runtime/metrics.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createMetrics } from '../../src/telemetry.ts';
 import { allRoutes, anything } from '../harness/all-routes.ts';

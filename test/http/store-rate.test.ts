@@ -9,10 +9,10 @@ import { ordersCancellation } from '../../src/http/routes/orders-cancellation.ts
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { ordersGet } from '../../src/http/routes/orders-get.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
-import { ordersPhoto } from '../../src/http/routes/orders-photo.ts';
 import { quotesRoute } from '../../src/http/routes/quotes.ts';
 import { createReadRates, createStoreRates, type StoreRate } from '../../src/http/store-rate.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import { ordersPhoto } from '../../src/photos/orders-photo.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { orderBody } from '../harness/service.ts';
 import { letIn, startServer } from './support.ts';
 

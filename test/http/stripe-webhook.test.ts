@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import type { CallbackOutcome } from '../../src/dispatch/stripe-callbacks.ts';
-import { MAX_STRIPE_EVENT_BYTES, stripeWebhookRoute } from '../../src/http/routes/stripe-webhook.ts';
+import type { CallbackOutcome } from '../../src/payments/stripe-callbacks.ts';
+import type { StripeEvent } from '../../src/payments/stripe-events.ts';
+import { createStripeSignatures, STRIPE_SIGNATURE_SECONDS } from '../../src/payments/stripe-signature.ts';
+import { MAX_STRIPE_EVENT_BYTES, stripeWebhookRoute } from '../../src/payments/stripe-webhook.ts';
 import { sign } from '../../src/sandbox/stripe-events.ts';
-import type { StripeEvent } from '../../src/vendors/stripe-events.ts';
-import { createStripeSignatures, STRIPE_SIGNATURE_SECONDS } from '../../src/vendors/stripe-signature.ts';
 import { rawConnection, startServer } from './support.ts';
 
 const NEW = 'whsec_0123456789abcdef0123456789abcdef';

@@ -1,8 +1,8 @@
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { MAX_TWILIO_CALL_BYTES, twilioRoutes } from '../../src/http/routes/twilio.ts';
-import type { TextReport } from '../../src/store/text-statuses.ts';
+import type { TextReport } from '../../src/store/texts/text-statuses.ts';
+import { MAX_TWILIO_CALL_BYTES, twilioRoutes } from '../../src/texts/twilio-route.ts';
 import { startServer } from './support.ts';
 
 const BASE = 'https://delivery.example.com';

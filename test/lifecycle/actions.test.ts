@@ -286,6 +286,7 @@ describe('a delivery over HTTP', () => {
           return { kind: 'stored', name, isBlank: false };
         },
         discard: async (name) => void photos.delete(name),
+        failureCause: () => null,
       },
       allowances: createDriverAllowances(Date.now),
       photoTurns: new PhotoTurns(Date.now),

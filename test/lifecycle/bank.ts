@@ -1,4 +1,4 @@
-import type { ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/vendors/charger.ts';
+import type { ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/payments/charger.ts';
 
 /** The result of a request to charge or refund. A `lost` one has its effect, but no answer. */
 export type Answer = 'paid' | 'soft' | 'hard' | 'needs_auth' | 'unreached' | 'lost' | 'busy';

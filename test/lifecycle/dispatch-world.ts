@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { Closers } from '../../src/app/closers.ts';
 import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
@@ -7,6 +6,7 @@ import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { OrderStatus } from '../../src/domain/order.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
+import { Closers } from '../../src/runtime/closers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

@@ -1,11 +1,11 @@
 import fc, { type Scheduler } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import { createChargeJob } from '../../src/jobs/charge.ts';
-import { createRefundJob } from '../../src/jobs/refund.ts';
 import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
+import { createChargeJob } from '../../src/payments/charge.ts';
+import { createRefundJob } from '../../src/payments/refund.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
-import type { JobData } from '../../src/queues/queues.ts';
+import type { JobData } from '../../src/queues/job-handler.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { runs } from '../harness/counts.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

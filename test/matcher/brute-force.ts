@@ -1,6 +1,7 @@
-import { carries, type FleetDriver } from '../../src/domain/driver.ts';
+import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { HoldReason, StoreHold } from '../../src/domain/hold.ts';
 import { radiusAfter, type Tier, type TierId, type Tiers } from '../../src/domain/tier.ts';
+import { carries } from '../../src/domain/vehicle.ts';
 import { chordSquared, distanceMeters, type Point, writeVector } from '../../src/geo/point.ts';
 import { POSITION_FRESH_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
 import type { ClaimedDriver, NewClaim } from '../../src/matcher/claims.ts';

@@ -1,5 +1,5 @@
-import type { Size, Vehicle } from '../../src/domain/driver.ts';
 import type { DispatchMode } from '../../src/domain/plan.ts';
+import type { Size, Vehicle } from '../../src/domain/vehicle.ts';
 import { type Random, seeded } from '../harness/world.ts';
 import { quietSpell, type Scene, stall, unansweredDuty } from './scenes.ts';
 import { FAULT_KINDS, FAULT_TARGETS, type FaultKind, type FaultTarget } from './statements.ts';

@@ -1,6 +1,6 @@
 import { identityOf } from '../../src/domain/idempotency.ts';
 import type { OrderExtras, PlaceOrder } from '../../src/domain/order.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { AbortNotice } from '../../src/transport/signal.ts';
 import { STORE_ADDRESS } from '../harness/order-world.ts';
 import { offset } from '../harness/world.ts';

@@ -1,5 +1,5 @@
 import type { Point } from '../../src/geo/point.ts';
-import type { RetailerKey } from '../../src/store/retailers.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { STORE_ADDRESS } from '../harness/order-world.ts';
 import { allTowns, type Dropoff, dropoffIn } from '../harness/towns.ts';

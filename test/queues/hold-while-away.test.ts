@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { holdWhileAway, JOB_HELD_MS, JOB_HELD_RETRY_MS } from '../../src/queues/hold-while-away.ts';
-import type { JobResult } from '../../src/queues/queues.ts';
+import type { JobResult } from '../../src/queues/job-handler.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

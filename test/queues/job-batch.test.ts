@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { batchOf, jobsOf, runBatch } from '../../src/queues/job-batch.ts';
-import type { JobData, JobResult } from '../../src/queues/queues.ts';
+import type { JobData, JobResult } from '../../src/queues/job-handler.ts';
 
 const jobs = (count: number): JobData[] =>
   Array.from({ length: count }, (_, i) => ({ outboxId: i, orderId: `order ${i}`, relays: 0 }));

@@ -5,15 +5,9 @@ import { JOB_ATTEMPTS } from '../../src/limits.ts';
 import type { Clock } from '../../src/postgres/clock.ts';
 import { fairShares } from '../../src/queues/fair-shares.ts';
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
+import type { JobData, JobResult } from '../../src/queues/job-handler.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
-import {
-  createQueues,
-  type JobData,
-  type JobResult,
-  migrateQueues,
-  type QueueBackend,
-  startWorker,
-} from '../../src/queues/queues.ts';
+import { createQueues, migrateQueues, type QueueBackend, startWorker } from '../../src/queues/queues.ts';
 import { createRelay } from '../../src/queues/relay.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
 import type { OutboxRow } from '../../src/store/outbox-rows.ts';

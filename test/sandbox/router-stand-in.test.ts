@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { distanceMeters } from '../../src/geo/point.ts';
 import { ARRIVAL_DETOUR, CAR_METERS_PER_MINUTE, ROAD_TABLE_PLACES } from '../../src/limits.ts';
+import { createRouter } from '../../src/planning/router.ts';
 import { startRouterStandIn } from '../../src/sandbox/router-stand-in.ts';
-import { createRouter } from '../../src/vendors/router.ts';
 
 const STORE = { lat: 37.76415, lng: -122.41957 };
 const NEAR = { lat: 37.7685, lng: -122.4124 };

@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { createStripeSignatures } from '../../src/payments/stripe-signature.ts';
 import { STAND_IN_EVENT_TRIES } from '../../src/sandbox/stripe-events.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { createStripeSignatures } from '../../src/vendors/stripe-signature.ts';
 import { temporaryFolder } from './temporary.ts';
 
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef';

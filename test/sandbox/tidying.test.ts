@@ -7,7 +7,7 @@ import {
   SANDBOX_TIDY_ORDERS,
   startTidying,
 } from '../../src/sandbox/tidying.ts';
-import type { Surplus } from '../../src/store/orders.ts';
+import type { Surplus } from '../../src/store/orders/orders.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 const MAX_WAITING = 40;

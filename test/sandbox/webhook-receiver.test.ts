@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
+import { newWebhookSecret } from '../../src/events/webhook-signature.ts';
 import { startWebhookReceiver } from '../../src/sandbox/webhook-receiver.ts';
-import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
 
 const BODY = '{"type":"order.delivered","data":{"name":"Zoë"}}';
 

@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { DECLINE_PAUSE_SECONDS } from '../../src/vendors/stripe-declines.ts';
 import { makePng } from '../harness/bombs.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';

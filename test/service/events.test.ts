@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { StoreEvent } from '../../src/domain/store-event.ts';
-import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
+import { newWebhookSecret } from '../../src/events/webhook-signature.ts';
 import { blocks } from '../docs/markdown.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PLANNER_HEAD_START_MS } from '../../src/dispatch/planner-view.ts';
 import { APPROACH_SHARE } from '../../src/domain/schedule.ts';
 import { STORE_STOP_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
+import { PLANNER_HEAD_START_MS } from '../../src/planning/planner-view.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';

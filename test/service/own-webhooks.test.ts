@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { WEBHOOK_TESTS_PER_MINUTE } from '../../src/http/routes/webhook-test.ts';
+import { WEBHOOK_TESTS_PER_MINUTE } from '../../src/events/webhook-test.ts';
 import { MAX_WEBHOOKS_SET } from '../../src/limits.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

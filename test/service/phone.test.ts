@@ -1,6 +1,6 @@
 import { renderUnicodeCompact } from 'uqr';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TRACKER_INTERVAL_SECONDS } from '../../src/cli/driver-phone.ts';
+import { TRACKER_INTERVAL_SECONDS } from '../../src/commands/driver-phone.ts';
 import { newId, newSecret } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { runCli } from '../harness/command-line.ts';

@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
-import { type BucketServer, startBucketServer } from '../vendors/bucket-server.ts';
+import { type BucketServer, startBucketServer } from '../photos/bucket-server.ts';
 import { addFreeDriver, addStore, ask, type Driver, northOf, place, show, storedPhotos } from './clients.ts';
 
 const ACCOUNT = { bucket: 'handovers', region: 'us-east-1', accessKeyId: 'AKIDTEST', secretAccessKey: 'whole path/+=' };

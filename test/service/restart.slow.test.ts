@@ -1,12 +1,12 @@
 import { request } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newWebhookSecret } from '../../src/events/webhook-signature.ts';
 import type { Fault } from '../../src/sandbox/faults.ts';
 import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir, startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';

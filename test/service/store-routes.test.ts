@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_STORE_CHARGE_RETRIES } from '../../src/dispatch/retry-charge.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { MAX_ORDERS_PER_BATCH } from '../../src/http/schemas.ts';
+import { MAX_STORE_CHARGE_RETRIES } from '../../src/payments/retry-charge.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newWebhookSecret } from '../../src/events/webhook-signature.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { OUTBOX_FIRST_LEASE_SECONDS } from '../../src/store/fragments.ts';
-import { newWebhookSecret } from '../../src/vendors/webhook-signature.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { POLL_MS } from '../harness/patience.ts';

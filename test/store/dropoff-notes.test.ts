@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
-import { MAX_DROPOFF_CHANGES } from '../../src/store/dropoffs.ts';
+import { MAX_DROPOFF_CHANGES } from '../../src/store/orders/dropoffs.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

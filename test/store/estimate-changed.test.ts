@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Lease } from '../../src/domain/plan.ts';
 import { NOTICE_IDS } from '../../src/store/fragments.ts';
-import { ESTIMATE_MOVED_MS, ESTIMATE_TOLD_EVERY_MS } from '../../src/store/plans.ts';
+import { ESTIMATE_MOVED_MS, ESTIMATE_TOLD_EVERY_MS } from '../../src/store/planning/plans.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';

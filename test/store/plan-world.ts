@@ -9,7 +9,7 @@ import {
   ROUTE_LATEST_SHARE,
 } from '../../src/limits.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
-import { PLAN_STEP_MS } from '../../src/store/plan-readings.ts';
+import { PLAN_STEP_MS } from '../../src/store/planning/plan-readings.ts';
 import { addOrder, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Surplus } from '../../src/store/orders.ts';
+import type { Surplus } from '../../src/store/orders/orders.ts';
 import { orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import type { NewOrder } from '../../src/store/orders-create.ts';
-import type { OwedDelivery } from '../../src/store/webhook-deliveries.ts';
+import type { OwedDelivery } from '../../src/store/events/webhook-deliveries.ts';
+import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 

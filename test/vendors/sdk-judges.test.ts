@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import Stripe from 'stripe';
 import twilio from 'twilio';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import type { ChargeRequest } from '../../src/payments/charger.ts';
+import { createStripeCharger, outcomeOfError } from '../../src/payments/stripe.ts';
+import { openStripe } from '../../src/payments/stripe-http.ts';
 import * as objects from '../../src/sandbox/stripe-objects.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import type { ChargeRequest } from '../../src/vendors/charger.ts';
+import { createTwilioSender, refusalOf } from '../../src/texts/twilio.ts';
 import { createHttpExchange } from '../../src/vendors/http-exchange.ts';
-import { createStripeCharger, outcomeOfError } from '../../src/vendors/stripe.ts';
-import { openStripe } from '../../src/vendors/stripe-http.ts';
-import { createTwilioSender, refusalOf } from '../../src/vendors/twilio.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 

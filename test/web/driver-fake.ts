@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { SERVICE_RESTARTS } from '../../src/domain/restart.ts';
 import { driverPageRoutes } from '../../src/driver-app/page.ts';
 import type { Reply } from '../../src/transport/route.ts';
-import type { ActionKind, DriverOrder, Stop, ToldState } from '../../src/web/driver-state.ts';
+import type { ActionKind, DriverOrder, Stop, ToldState } from '../../src/web/driver/state.ts';
 import { replyOf } from '../http/support.ts';
 import { builtAssets } from './built-assets.ts';
 

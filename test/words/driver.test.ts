@@ -6,9 +6,9 @@ import { DRIVER_EN, type DriverText } from '../../src/words/driver-en.ts';
 import { DRIVER_ES } from '../../src/words/driver-es.ts';
 import type { Text } from '../../src/words/words.ts';
 
-const WEB = join(import.meta.dirname, '../../src/web');
+const WEB = join(import.meta.dirname, '../../src/web/driver');
 const SOURCES = readdirSync(WEB)
-  .filter((name) => /^driver.*\.ts$/.test(name))
+  .filter((name) => /\.ts$/.test(name))
   .map((name) => [name, readFileSync(join(WEB, name), 'utf8')] as const);
 const KEYS = Object.keys(DRIVER_EN) as DriverText[];
 const SHELL = driverShell({ script: 's.js', style: 's.css', icon: 'i.svg', touchIcon: 'i.png' }, true);
@@ -28,7 +28,7 @@ test('both languages have the same values and forms in each text, and other word
 });
 
 test('every text is spoken somewhere', () => {
-  const shell = readFileSync(join(WEB, '../driver-app/shell.ts'), 'utf8');
+  const shell = readFileSync(join(WEB, '../../driver-app/shell.ts'), 'utf8');
   const code = [SHELL, shell, ...SOURCES.map(([, text]) => text)].join('\n');
   const families = /^(did|refused|tier)_/;
   const unspoken = KEYS.filter((key) => !families.test(key) && !new RegExp(`['"]${key}['"]`).test(code));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SIGN_IN_LINK_SECONDS } from '../../src/cli/driver-phone.ts';
+import { SIGN_IN_LINK_SECONDS } from '../../src/commands/driver-phone.ts';
 import { PHONE_EN } from '../../src/words/phone-en.ts';
 import { PHONE_ES } from '../../src/words/phone-es.ts';
 

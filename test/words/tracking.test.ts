@@ -96,7 +96,7 @@ const FILES = [
   'tracking/sentences.ts',
   'tracking/stages.ts',
   ...['track', 'render', 'notes', 'map', 'line', 'distance', 'pins', 'feed', 'track-words'].map(
-    (name) => `web/${name}.ts`,
+    (name) => `web/track/${name}.ts`,
   ),
 ];
 

@@ -1,4 +1,4 @@
-import type { FieldText } from './field-texts.ts';
+import type { FieldText } from './field-text.ts';
 
 const TIME = '2026-11-22T13:41:00.271Z';
 const WEBHOOK_ID: FieldText = { says: "The webhook's id.", example: '01a2058a-6805-78d6-ae16-983b5a8ca373' };

@@ -1,12 +1,5 @@
 import { ACCOUNT_TEXTS } from './account-texts.ts';
-
-/** What a field means, and a value of it. */
-export type FieldText = {
-  readonly says: string;
-  readonly example?: unknown;
-  /** Whether examples of bodies are without it. */
-  readonly isSeldom?: boolean;
-};
+import type { FieldText } from './field-text.ts';
 
 /** What a driver's phone sends beside the page. */
 const PHONE_TEXTS: Readonly<Record<string, FieldText>> = {

@@ -1,5 +1,4 @@
 import { TEXT_KINDS, TEXT_STATUSES } from '../../domain/customer-text.ts';
-import { SIZES, VEHICLES } from '../../domain/driver.ts';
 import { DROPOFF_POINT_SOURCES } from '../../domain/dropoff.ts';
 import { HOLD_REASONS } from '../../domain/hold.ts';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../../domain/order.ts';
 import { REJECTION_REASONS } from '../../domain/rejected-candidate.ts';
 import { TIER_IDS } from '../../domain/tier.ts';
+import { SIZES, VEHICLES } from '../../domain/vehicle.ts';
 import { WAIT_REASONS } from '../../matcher/wait-reason.ts';
 import type { JsonSchema } from '../../transport/operation.ts';
 import { ORDER_EVENTS } from './order-events.ts';

@@ -2,7 +2,7 @@ import { startInTurns } from '../../dispatch/batch-turns.ts';
 import { ERROR_CODES, ServiceError } from '../../domain/errors.ts';
 import { identityOf } from '../../domain/idempotency.ts';
 import { below, MAX_JSON_BYTES, RETRY_AFTER_SECONDS } from '../../limits.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
+import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import { errorFields, type Logger } from '../../telemetry.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, Route, RouteRequest } from '../../transport/route.ts';

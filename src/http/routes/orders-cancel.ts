@@ -1,7 +1,7 @@
 import type { CancelOrder, CancelOutcome } from '../../dispatch/cancel-order.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
+import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';

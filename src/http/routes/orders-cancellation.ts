@@ -1,6 +1,6 @@
 import { cancellationOf } from '../../domain/cancellation.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
+import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';

@@ -5,7 +5,7 @@ import { type FieldError, ServiceError } from '../../domain/errors.ts';
 import { identityOf } from '../../domain/idempotency.ts';
 import type { CreatedOrder, EarlierOrder, OrderStatus } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
+import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, Route, RouteRequest } from '../../transport/route.ts';

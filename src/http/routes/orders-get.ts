@@ -1,11 +1,12 @@
-import { arrivalTimes, shownArrival, type TimeRange } from '../../domain/arrival.ts';
+import { arrivalTimes, shownArrival } from '../../domain/arrival.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import type { ScheduledOrder } from '../../domain/schedule.ts';
 import { shownPosition } from '../../domain/shown-position.ts';
+import type { TimeRange } from '../../domain/time-range.ts';
 import { positionOf } from '../../matcher/driver-position.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
-import { placeOnRoute } from '../../store/order-on-route.ts';
-import type { StoreOrder } from '../../store/orders.ts';
+import { placeOnRoute } from '../../store/orders/order-on-route.ts';
+import type { StoreOrder } from '../../store/orders/orders.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';

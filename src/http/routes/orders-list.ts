@@ -2,7 +2,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { isId } from '../../domain/ids.ts';
 import { LIST_STATEMENT_MS } from '../../limits.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
-import type { ListedOrder, OrderCursor, OrderFilter } from '../../store/orders-list.ts';
+import type { ListedOrder, OrderCursor, OrderFilter } from '../../store/orders/orders-list.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';

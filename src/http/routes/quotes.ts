@@ -2,7 +2,7 @@ import type { Quote, QuoteOrder } from '../../dispatch/quote-order.ts';
 import { arrivalTimes } from '../../domain/arrival.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
-import type { RetailerKey } from '../../store/retailers.ts';
+import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';

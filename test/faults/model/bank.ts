@@ -1,4 +1,4 @@
-import type { ChargeOutcome, ChargeRequest, RefundOutcome } from '../../../src/vendors/charger.ts';
+import type { ChargeOutcome, ChargeRequest, RefundOutcome } from '../../../src/payments/charger.ts';
 import type { BankAnswer } from './commands.ts';
 
 const UNANSWERED = { kind: 'retry_later', reason: 'timeout', rateLimited: false } as const;

@@ -1,5 +1,5 @@
 import { newId } from '../../../src/domain/ids.ts';
-import { NO_TIMES, type OrderTimes } from '../../../src/domain/schedule.ts';
+import { NO_TIMES, type OrderTimes } from '../../../src/domain/order-times.ts';
 import { CARRIER, type Command, NONE, type Ready } from './commands.ts';
 import type { Model } from './model.ts';
 import type { Answer, ModelDriver, ModelOrder, ModelStore } from './nouns.ts';

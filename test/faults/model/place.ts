@@ -2,7 +2,7 @@ import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import type { TierId } from '../../../src/domain/tier.ts';
 import type { Point } from '../../../src/geo/point.ts';
 import type { Sql } from '../../../src/postgres/connect.ts';
-import type { RetailerKey } from '../../../src/store/retailers.ts';
+import type { RetailerKey } from '../../../src/store/accounts/retailers.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { storeOf } from '../../harness/store.ts';
 import { allTowns, type Dropoff, dropoffNear, OVERSEAS_DROPOFF } from '../../harness/towns.ts';

@@ -1,5 +1,5 @@
+import type { OrderTimes } from '../../../src/domain/order-times.ts';
 import type { DispatchMode } from '../../../src/domain/plan.ts';
-import type { OrderTimes } from '../../../src/domain/schedule.ts';
 import type { TierId } from '../../../src/domain/tier.ts';
 import type { Point } from '../../../src/geo/point.ts';
 import type { Dropoff } from '../../harness/towns.ts';

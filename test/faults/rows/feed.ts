@@ -1,5 +1,5 @@
+import { newWebhookSecret } from '../../../src/events/webhook-signature.ts';
 import { connect } from '../../../src/postgres/connect.ts';
-import { newWebhookSecret } from '../../../src/vendors/webhook-signature.ts';
 import { storeOf } from '../../harness/store.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../harness/webhooks.ts';
 import { findMisread, type Seen, startReaders } from '../event-readers.ts';

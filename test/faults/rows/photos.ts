@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { READINESS_DEADLINE_MS } from '../../../src/http/routes/readyz.ts';
 import { MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS } from '../../../src/limits.ts';
-import { MAX_PHOTO_QUEUE } from '../../../src/vendors/photos.ts';
+import { MAX_PHOTO_QUEUE } from '../../../src/photos/photos.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { HIDDEN, type Image, imagesOf } from '../images.ts';

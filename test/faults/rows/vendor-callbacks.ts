@@ -1,5 +1,5 @@
+import { createStripeAccount } from '../../../src/payments/stripe-account.ts';
 import type { Session } from '../../../src/sandbox/stripe-objects.ts';
-import { createStripeAccount } from '../../../src/vendors/stripe-account.ts';
 import type { Random } from '../../harness/world.ts';
 import { type CardState, type DisputeState, wrongCards, wrongDisputes } from '../callbacks.ts';
 import { startLoad } from '../clients.ts';

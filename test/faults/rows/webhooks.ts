@@ -1,7 +1,7 @@
 import { createServer as createHttp } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { newWebhookSecret } from '../../../src/events/webhook-signature.ts';
 import { readWebhookUrl } from '../../../src/vendors/webhook-client.ts';
-import { newWebhookSecret } from '../../../src/vendors/webhook-signature.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { CommandError } from '../cli/context.ts';
+import { type Act, known, requireId, text } from '../cli/parts.ts';
+import { isPhone } from '../domain/phone.ts';
+import { readTiers } from './driver-tiers.ts';
+import { locateStore, type PlaceOptions, withPlace } from './new-store.ts';
+
+type DriverOptions = { readonly name?: string; readonly phone?: string; readonly tiers?: string };
+type StoreOptions = PlaceOptions & { readonly name?: string; readonly address?: string };
+
+/** `driver set` */
+export function addDriverCorrection(driver: Command, act: Act): void {
+  driver
+    .command('set <driver_id>')
+    .description("correct a driver's name, phone or tiers; what is not named stays")
+    .option('--name <name>')
+    .option('--phone <phone>', 'E.164, like +14155550123')
+    .option('--tiers <tiers>', 'tiers that the driver is qualified for, with commas between')
+    .action(
+      act(async (context, [id], { name, phone, tiers }: DriverOptions) => {
+        const driverId = requireId(id);
+        refuseNothing(name ?? phone ?? tiers);
+        if (phone !== undefined && !isPhone(phone)) {
+          throw new CommandError('--phone takes E.164 form, like +14155550123.');
+        }
+        const changes = {
+          name: name === undefined ? null : text('--name', name),
+          phone: phone ?? null,
+          tierIds: tiers === undefined ? null : await readTiers(context, tiers),
+        };
+        known((await context.store.correctDriver(driverId, changes)) || null, 'driver');
+        return known(await context.store.showDriver(driverId), 'driver');
+      }),
+    );
+}
+
+/** `retailer set` */
+export function addStoreCorrection(retailer: Command, act: Act): void {
+  withPlace(retailer.command('set <retailer_id>'))
+    .description("correct a store's name, or its address and place; orders already created keep theirs")
+    .option('--name <name>')
+    .option('--address <address>', 'as one line; its place is looked up unless it is given')
+    .action(
+      act(async (context, [id], options: StoreOptions) => {
+        const retailerId = requireId(id);
+        const { name, address, lat, lng } = options;
+        refuseNothing(name ?? address ?? lat ?? lng);
+        const moved = address ?? lat ?? lng;
+        const place = moved === undefined ? null : await locateStore(context, address ?? '', options);
+        const changes = {
+          name: name === undefined ? null : text('--name', name),
+          address: address === undefined ? null : text('--address', address),
+          point: place?.point ?? null,
+        };
+        known((await context.store.correctRetailer(retailerId, changes)) || null, 'store');
+        return known(await context.store.showRetailer(retailerId, context.config.unpaidOrdersAllowed), 'store');
+      }),
+    );
+}
+
+function refuseNothing(named: string | undefined): void {
+  if (named === undefined) throw new CommandError('Name what to change; see --help.');
+}

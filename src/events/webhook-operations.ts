@@ -1,0 +1,138 @@
+import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
+import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
+import {
+  BOOLEAN,
+  choice,
+  ID,
+  INTEGER,
+  listOf,
+  named,
+  object,
+  orNull,
+  STRING,
+  success,
+  TIME,
+} from '../http/openapi/schema.ts';
+import { schemas } from '../http/schemas.ts';
+import type { Operation } from '../transport/operation.ts';
+
+/** What `/openapi.json` says of the routes of webhooks. */
+
+const fields = {
+  id: ID,
+  url: STRING,
+  event_types: listOf(choice([EVERY_EVENT_TYPE, ...STORE_EVENT_TYPES])),
+  enabled: BOOLEAN,
+  disabled_at: orNull(TIME),
+  disabled_because: orNull(choice(['off', 'failing', 'gone'])),
+  failing_since: orNull(TIME),
+  old_secret_until: orNull(TIME),
+  set_by: choice(['key', 'operator']),
+  created_at: TIME,
+};
+const WEBHOOK = named('Webhook', object(fields));
+const NEW_WEBHOOK = named('WebhookWithSecret', object({ ...fields, secret: STRING }));
+
+const DELIVERY = named(
+  'Delivery',
+  object({
+    id: ID,
+    type: choice(STORE_EVENT_TYPES),
+    order_id: ID,
+    sequence: INTEGER,
+    status: choice(DELIVERY_STATUSES),
+    attempts: INTEGER,
+    result: orNull(STRING),
+    created_at: TIME,
+    tried_at: orNull(TIME),
+    next_try_at: orNull(TIME),
+  }),
+);
+
+const webhooks = { tag: 'Webhooks', secret: 'read_key' } as const;
+const ofOne = ['not_found', 'rate_limited'] as const;
+
+export const listWebhooks: Operation = {
+  ...webhooks,
+  id: 'listWebhooks',
+  summary: 'List webhooks',
+  replies: { 200: success({ webhooks: listOf(WEBHOOK) }) },
+  errors: ['rate_limited'],
+};
+
+export const addWebhook: Operation = {
+  ...webhooks,
+  id: 'addWebhook',
+  summary: 'Add a webhook',
+  description: 'The reply has the signing secret, which is in no later one.',
+  body: named('AddWebhook', schemas.addWebhook),
+  replies: { 201: success({ webhook: NEW_WEBHOOK }) },
+  errors: ['illegal_transition', 'rate_limited'],
+};
+
+export const getWebhook: Operation = {
+  ...webhooks,
+  id: 'getWebhook',
+  summary: 'Read one webhook',
+  replies: { 200: success({ webhook: WEBHOOK }) },
+  errors: ofOne,
+};
+
+export const changeWebhook: Operation = {
+  ...webhooks,
+  id: 'changeWebhook',
+  summary: 'Change a webhook',
+  description: 'What is left out stays.',
+  body: named('ChangeWebhook', schemas.changeWebhook),
+  replies: { 200: success({ webhook: WEBHOOK }) },
+  errors: ofOne,
+};
+
+export const removeWebhook: Operation = {
+  ...webhooks,
+  id: 'removeWebhook',
+  summary: 'Remove a webhook',
+  replies: { 200: success({ message: STRING }) },
+  errors: ofOne,
+};
+
+export const rotateWebhookSecret: Operation = {
+  ...webhooks,
+  id: 'rotateWebhookSecret',
+  summary: 'Make a new signing secret',
+  description: 'Until `old_secret_until` every request is signed by both.',
+  replies: { 200: success({ webhook: NEW_WEBHOOK }) },
+  errors: ofOne,
+};
+
+export const testWebhook: Operation = {
+  ...webhooks,
+  id: 'testWebhook',
+  summary: 'Send a test and read what your server answered',
+  replies: {
+    200: success({ message: STRING, test: object({ event_id: ID, delivered: BOOLEAN, result: STRING }) }),
+  },
+  errors: ofOne,
+};
+
+export const listDeliveries: Operation = {
+  ...webhooks,
+  id: 'listDeliveries',
+  summary: 'List what a webhook was told, newest first',
+  query: schemas.listDeliveries,
+  replies: { 200: named('DeliveryPage', success({ deliveries: listOf(DELIVERY), next_cursor: orNull(STRING) })) },
+  errors: ofOne,
+};
+
+export const replayDelivery: Operation = {
+  ...webhooks,
+  id: 'replayDelivery',
+  summary: 'Send a delivery again',
+  description: 'With the same id and body, and for another day.',
+  replies: {
+    200: success({
+      delivery: named('ReplayedDelivery', object({ id: ID, status: { type: 'string', const: 'pending' } })),
+    }),
+  },
+  errors: [...ofOne, 'illegal_transition'],
+};

@@ -1,0 +1,163 @@
+import type { OrderEvents } from '../dispatch/order-events.ts';
+import { atMost, below, MAX_PAYMENT_ATTEMPTS, VENDOR_SOCKETS } from '../limits.ts';
+import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
+import type { Clock } from '../postgres/clock.ts';
+import { inBatches } from '../queues/in-batches.ts';
+import type { JobHandler, JobResult } from '../queues/job-handler.ts';
+import { VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
+import type { Relay } from '../queues/relay.ts';
+import type { PaymentAttempt, PaymentResult } from '../store/payments/payments.ts';
+import type { Store } from '../store/store.ts';
+import { retryLater } from '../vendors/retry-later.ts';
+import type { ChargeOutcome, Charger } from './charger.ts';
+
+/** Charges that one worker process runs at once. At most VENDOR_SOCKETS, the connections to Stripe. */
+export const CHARGE_CONCURRENCY = 320;
+/** Age from which a charge is looked up, not sent. Below 24 hours, when Stripe may forget its key. */
+export const STRIPE_KEY_SECONDS = 23 * 3_600;
+/**
+ * Time before STRIPE_KEY_SECONDS in which a charge is neither sent nor looked up: Stripe's search finds a
+ * charge about a minute after it was made, or later in an outage of theirs. Below STRIPE_KEY_SECONDS. Also the time
+ * after which a charge was never made whose failure Stripe repeats, and which it does not list.
+ */
+export const STRIPE_QUIET_SECONDS = 10 * 60;
+/** Time after which Stripe may forget an idempotency key. */
+const STRIPE_FORGETS_SECONDS = 24 * 3_600;
+
+atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
+below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
+below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
+
+declare module '../queues/job-handler.ts' {
+  interface JobHandlers {
+    readonly charge: ReturnType<typeof createChargeJob>;
+  }
+}
+
+/**
+ * Charges an order once. An attempt is stored before it is sent, so that another worker or a later attempt of
+ * the job sends the same idempotency key, and Stripe answers with the same charge.
+ */
+export function createChargeJob(deps: {
+  readonly store: Pick<
+    Store,
+    'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'noteRepeatedFailure' | 'finishJobs'
+  >;
+  /** Bounds the statements in flight that lock orders. */
+  readonly orderLocks: ConcurrencyLimit;
+  readonly stripe: Pick<Charger, 'charge' | 'findCharge' | 'findRecentCharge'>;
+  readonly relay: Pick<Relay, 'relay'>;
+  readonly events: Pick<OrderEvents, 'paymentRecorded'>;
+  readonly clock: Clock;
+}): JobHandler {
+  const { store, stripe, clock } = deps;
+  const openAttempts = (ids: readonly string[]) => store.openPaymentAttempts(ids, MAX_PAYMENT_ATTEMPTS);
+  const open = inBatches(openAttempts, (id) => id, deps.orderLocks);
+  const recordPaid = inBatches(store.recordPaid, ({ orderId }) => orderId, deps.orderLocks);
+  const finish = inBatches(store.finishJobs, String);
+
+  return async function chargeJob({ orderId, outboxId }) {
+    const openingMs = clock.now();
+    const attempt = await open(orderId);
+    if (!attempt) {
+      await finish(outboxId);
+      return { kind: 'done' };
+    }
+    if (attempt.cardWaitSeconds !== null) return putBack(attempt, attempt.cardWaitSeconds, outboxId);
+    // The time of the statement counts, in case the process was suspended during it.
+    const keySeconds = attempt.ageSeconds + Math.max(0, clock.now() - openingMs) / 1_000;
+    const untilLookUp = STRIPE_KEY_SECONDS - keySeconds;
+    if (untilLookUp > 0 && untilLookUp < STRIPE_QUIET_SECONDS) {
+      return { kind: 'wait', forMs: Math.ceil(untilLookUp * 1_000) };
+    }
+    const isLookUp = untilLookUp <= 0;
+    const sent = await send(attempt, isLookUp);
+    const isReplay = sent.kind === 'retry_later' && sent.reason === 'replayed_error';
+    const outcome = isReplay ? await lookUp(attempt, keySeconds) : sent;
+    // Stripe bounds what is looked up by itself: charges go on.
+    if ((isLookUp || isReplay) && outcome.kind === 'retry_later' && outcome.rateLimited)
+      return { kind: 'wait', forMs: VENDOR_PAUSE_MS };
+    const result = toResult(outcome, attempt);
+    if ('kind' in result) return result;
+    const written = await record(attempt, result, outboxId);
+    if (result.status === 'declined' && !result.final) return { kind: 'retry', reason: result.failureCode };
+    if (written) deps.events.paymentRecorded(orderId, result.status === 'paid' ? 'paid' : 'failed');
+    return { kind: 'done' };
+  };
+
+  /** A charge whose card must wait fails until then, and keeps its attempts. */
+  async function putBack({ orderId }: PaymentAttempt, waitSeconds: number, outboxId: number): Promise<JobResult> {
+    const result = { failureCode: CARD_SPENT, final: true, retryAfterSeconds: Math.ceil(waitSeconds) };
+    const changed = await store.recordDeclined({ orderId, attempt: null }, result, outboxId);
+    if (changed) deps.events.paymentRecorded(orderId, 'failed');
+    return { kind: 'done' };
+  }
+
+  /** False if the result was recorded before. */
+  async function record(
+    { orderId, attempt }: PaymentAttempt,
+    result: PaymentResult,
+    outboxId: number,
+  ): Promise<boolean> {
+    if (result.status === 'paid') {
+      const { paymentIntentId } = result;
+      return (await recordPaid({ orderId, attempt, paymentIntentId, outboxId })) !== null;
+    }
+    const changed = await store.recordDeclined({ orderId, attempt }, result, outboxId);
+    if (changed) deps.relay.relay(changed.outbox);
+    return changed !== null;
+  }
+
+  /** Stripe may forget a key after 24 hours; after 23 hours the charge is looked up instead of sent. */
+  async function send(attempt: PaymentAttempt, isKeyOld: boolean): Promise<ChargeOutcome> {
+    const { orderId, stripeCustomerId, stripePaymentMethodId } = attempt;
+    if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };
+    if (isKeyOld) {
+      const found = await stripe.findCharge(orderId);
+      return found.kind === 'not_found' ? NEVER_ARRIVED : found;
+    }
+    return stripe.charge({
+      idempotencyKey: `${orderId}:${attempt.attempt}`,
+      amountCents: attempt.amountCents,
+      customerId: stripeCustomerId,
+      paymentMethodId: stripePaymentMethodId,
+      orderId,
+      retailerId: attempt.retailerId,
+    });
+  }
+
+  /**
+   * What became of an attempt whose key repeats a failure. Stripe may finish later what failed, so that there is
+   * no charge counts only a while after the failure was repeated first. A decline may be that of an earlier attempt.
+   */
+  async function lookUp(attempt: PaymentAttempt, ageSeconds: number): Promise<ChargeOutcome> {
+    const { orderId, stripeCustomerId } = attempt;
+    const found = await stripe.findRecentCharge({ orderId, customerId: stripeCustomerId ?? '', ageSeconds });
+    if (found.kind === 'paid' || found.kind === 'retry_later') return found;
+    if (attempt.attempt === 1 && found.kind !== 'not_found') return found;
+    const repeatedSeconds = await store.noteRepeatedFailure(attempt);
+    return repeatedSeconds < STRIPE_QUIET_SECONDS ? retryLater('replayed_error') : NEVER_ARRIVED;
+  }
+}
+
+const CARD_SPENT = 'card_declined_too_often';
+const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };
+
+function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResult | JobResult {
+  switch (outcome.kind) {
+    case 'paid':
+      return { status: 'paid', paymentIntentId: outcome.paymentIntentId };
+    case 'declined': {
+      const { code: failureCode, says } = outcome;
+      const again = attempt.isLast ? null : outcome.retryAfterSeconds;
+      return { status: 'declined', failureCode, says, final: again !== 0, retryAfterSeconds: again };
+    }
+    case 'needs_authentication':
+    case 'no_card':
+      return { status: 'declined', failureCode: outcome.code, says: outcome.says, final: true };
+    case 'retry_later':
+      return outcome.rateLimited
+        ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
+        : { kind: 'retry', reason: outcome.reason };
+  }
+}

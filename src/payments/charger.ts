@@ -1,0 +1,65 @@
+import type { RetryLater } from '../vendors/retry-later.ts';
+
+export type ChargeRequest = {
+  /** Stored before sending. The same key never charges twice; Stripe keeps it for 24 hours. */
+  readonly idempotencyKey: string;
+  /** US cents. */
+  readonly amountCents: number;
+  /** The store's customer and card at Stripe: `cus_…`, `pm_…`. */
+  readonly customerId: string;
+  readonly paymentMethodId: string;
+  readonly orderId: string;
+  readonly retailerId: string;
+};
+
+/** `says`: the provider's own words. */
+export type ChargeOutcome =
+  | { readonly kind: 'paid'; readonly paymentIntentId: string }
+  /** A definite refusal. A new attempt under a new key could succeed so much later: 0 at once, null never. */
+  | {
+      readonly kind: 'declined';
+      readonly code: string;
+      readonly says?: string | undefined;
+      readonly paymentIntentId?: string;
+      readonly retryAfterSeconds: number | null;
+    }
+  /** The bank asks for the cardholder, whom no machine can replace. */
+  | {
+      readonly kind: 'needs_authentication';
+      readonly code: string;
+      readonly says?: string | undefined;
+      readonly paymentIntentId?: string;
+    }
+  /** Stripe does not know the customer or the card, or the card belongs to another customer. */
+  | { readonly kind: 'no_card'; readonly code: string; readonly says?: string | undefined }
+  | RetryLater;
+
+export type ChargeLookup = ChargeOutcome | { readonly kind: 'not_found' };
+
+export type RefundOutcome =
+  | { readonly kind: 'refunded'; readonly refundId: string | null }
+  | { readonly kind: 'refused'; readonly code: string; readonly says?: string | undefined }
+  | RetryLater;
+
+/** A payment provider. No method throws for an answer of the provider or the lack of one. */
+export type Charger = {
+  /** Charges a stored card without its holder. */
+  charge(request: ChargeRequest): Promise<ChargeOutcome>;
+  /**
+   * What became of an order's charges, for keys too old to be sent again. Never call it right after a charge:
+   * Stripe's search lags behind its writes by about a minute, or longer in an outage of theirs.
+   */
+  findCharge(orderId: string): Promise<ChargeLookup>;
+  /**
+   * The same for an attempt first sent `ageSeconds` ago, without a lag, from the payments of its customer since
+   * then. For a key under which only a failure is repeated.
+   */
+  findRecentCharge(attempt: {
+    readonly orderId: string;
+    readonly customerId: string;
+    readonly ageSeconds: number;
+  }): Promise<ChargeLookup>;
+  /** Refunds a payment in full. A payment that is refunded already counts as refunded. */
+  refund(refund: { readonly idempotencyKey: string; readonly paymentIntentId: string }): Promise<RefundOutcome>;
+  close(): void;
+};

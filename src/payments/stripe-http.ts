@@ -1,0 +1,92 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import Stripe from 'stripe';
+import { ExchangeError, type HttpExchange } from '../vendors/http-exchange.ts';
+import { type RetryLater, retryLater } from '../vendors/retry-later.ts';
+
+export type StripeOptions = {
+  readonly secretKey: string;
+  /** Base URL of another server that speaks Stripe's API. */
+  readonly apiBase?: string | undefined;
+  /** Longest call. A connection found closed is tried once more, with a time-out of its own. */
+  readonly timeoutMs: number;
+};
+
+/** Opens Stripe's SDK on the bounded exchange, without retries of its own. */
+export function openStripe({ secretKey, apiBase, timeoutMs }: StripeOptions, http: HttpExchange): Stripe {
+  return new Stripe(secretKey, {
+    ...baseOptions(apiBase),
+    httpClient: stripeHttpClient(http),
+    maxNetworkRetries: 0,
+    timeout: timeoutMs,
+    telemetry: false,
+  });
+}
+
+/** The outcome of a reply that decides nothing; undefined for one that does. */
+export function withoutAnswer(error: InstanceType<typeof Stripe.errors.StripeError>): RetryLater | undefined {
+  if (error.detail instanceof ExchangeError) return error.detail.outcome;
+  if (error instanceof Stripe.errors.StripeRateLimitError) return retryLater('rate_limited');
+  if (error instanceof Stripe.errors.StripeIdempotencyError) return retryLater('key_reused');
+  const { statusCode } = error;
+  if (statusCode === 401 || statusCode === 403) return retryLater('misconfigured');
+  if (statusCode === 409) return retryLater('in_progress');
+  if (statusCode === undefined || statusCode < 400) return retryLater('bad_reply');
+  if (statusCode >= 500) {
+    const isReplay = error.headers?.['idempotent-replayed'] === 'true';
+    return retryLater(isReplay ? 'replayed_error' : 'server_error');
+  }
+  return error.rawType === 'api_error' ? retryLater('bad_reply') : undefined;
+}
+
+/** Another server that speaks Stripe's API, as the SDK's options name it. */
+function baseOptions(apiBase: string | undefined): Stripe.StripeConfig {
+  if (apiBase === undefined) return {};
+  const { protocol, hostname, port } = new URL(apiBase);
+  const secure = protocol === 'https:';
+  return { protocol: secure ? 'https' : 'http', host: hostname, port: port || (secure ? 443 : 80) };
+}
+
+/** Puts the bounded exchange below Stripe's SDK. */
+function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
+  return {
+    getClientName: () => 'node',
+    async makeRequest(host, port, path, method, headers, body, protocol, timeoutMs) {
+      const reply = await http.send({
+        protocol: protocol === 'http' ? 'http:' : 'https:',
+        host,
+        port,
+        path,
+        method,
+        headers: headers as OutgoingHttpHeaders,
+        body,
+        timeoutMs,
+      });
+      return {
+        getStatusCode: () => reply.status,
+        getHeaders: () => reply.headers as Record<string, string | string[]>,
+        getRawResponse: () => ({ statusCode: reply.status }),
+        toStream: () => {
+          throw new Error('streamed replies are not supported');
+        },
+        toJSON: async () => parseReply(reply.status, reply.body),
+      };
+    },
+  };
+}
+
+/**
+ * A proxy's own reply, a page or JSON, keeps its status and decides nothing, since an earlier attempt may
+ * have charged.
+ *
+ * @throws {SyntaxError} for a success without JSON
+ */
+export function parseReply(status: number, body: string): unknown {
+  const notStripes = { error: { type: 'api_error', message: "not Stripe's" } };
+  try {
+    const reply = JSON.parse(body);
+    return status < 400 || typeof reply?.error?.type === 'string' ? reply : notStripes;
+  } catch (error) {
+    if (status < 400) throw error;
+    return notStripes;
+  }
+}

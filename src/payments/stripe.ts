@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import Stripe from 'stripe';
+import { retryAfterSeconds } from '../domain/stripe-declines.ts';
+import { below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
+import { createHttpExchange, ExchangeError } from '../vendors/http-exchange.ts';
+import { retryLater } from '../vendors/retry-later.ts';
+import { vendorWords } from '../vendors/vendor-words.ts';
+import type { ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
+import { type CreateIntent, openChargeCall } from './stripe-charge.ts';
+import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
+
+/** Payments that a search for an order's charges returns at most. Above MAX_PAYMENT_ATTEMPTS. */
+const MAX_CHARGES_SEARCHED = 100;
+/** Payments of one customer that are listed at most to find one; a store with more has its search, a day later. */
+const MAX_CHARGES_LISTED = 1_000;
+/** Time by which the list begins before a charge was sent. Above MAX_CLOCK_DIFFERENCE_MS. */
+const LISTED_EARLIER_SECONDS = 300;
+
+below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
+below({ MAX_PAYMENT_ATTEMPTS_EVER }, { MAX_CHARGES_SEARCHED });
+
+/** Charges delivery fees by Stripe: off-session card payments in US dollars, and their refunds. */
+export function createStripeCharger(options: StripeOptions): Charger {
+  const http = createHttpExchange();
+  const stripe = openStripe(options, http);
+  const createIntent = openChargeCall(options, http);
+  return {
+    charge: (request) => outcomeOf(() => charge(stripe, createIntent, request)),
+    findCharge: (orderId) => outcomeOf(() => searchCharge(stripe, orderId)),
+    findRecentCharge: (attempt) => outcomeOf(() => listCharge(stripe, attempt)),
+    refund: (refund) => createRefund(stripe, refund),
+    close: () => http.close(),
+  };
+}
+
+async function charge(stripe: Stripe, createIntent: CreateIntent, request: ChargeRequest): Promise<ChargeOutcome> {
+  const intent = await createIntent(request);
+  // A replayed reply is as old as the first one; only a retrieval shows what became of a payment in progress.
+  return fromIntent(intent.status === 'processing' ? await stripe.paymentIntents.retrieve(intent.id) : intent);
+}
+
+async function searchCharge(stripe: Stripe, orderId: string): Promise<ChargeLookup> {
+  const query = `metadata['order_id']:'${orderId.replace(/[\\']/g, '\\$&')}'`;
+  const { data } = await stripe.paymentIntents.search({ query, limit: MAX_CHARGES_SEARCHED });
+  return toldBy(data);
+}
+
+/** The list has no lag, but no filter by order. */
+async function listCharge(
+  stripe: Stripe,
+  { orderId, customerId, ageSeconds }: Parameters<Charger['findRecentCharge']>[0],
+): Promise<ChargeLookup> {
+  const since = Math.floor(Date.now() / 1_000 - ageSeconds) - LISTED_EARLIER_SECONDS;
+  const page = { customer: customerId, created: { gte: since }, limit: MAX_CHARGES_SEARCHED };
+  const found: Stripe.PaymentIntent[] = [];
+  let listed = 0;
+  for await (const intent of stripe.paymentIntents.list(page)) {
+    if (++listed > MAX_CHARGES_LISTED) return retryLater('replayed_error');
+    if (intent.metadata.order_id === orderId && !isUnfinished(intent)) found.push(intent);
+  }
+  return toldBy(found);
+}
+
+/** Whether Stripe failed before the bank was asked, and may ask it yet. */
+const isUnfinished = ({ status, last_payment_error }: Stripe.PaymentIntent): boolean =>
+  (status === 'requires_confirmation' || status === 'requires_payment_method') && !last_payment_error;
+
+function toldBy(intents: readonly Stripe.PaymentIntent[]): ChargeLookup {
+  const newestFirst = intents.toSorted((a, b) => b.created - a.created);
+  const told =
+    newestFirst.find(({ status }) => status === 'succeeded') ??
+    newestFirst.find(({ status }) => status === 'processing') ??
+    newestFirst[0];
+  return told ? fromIntent(told) : { kind: 'not_found' };
+}
+
+/** Stripe gives back no more than was paid, whatever the keys, so another one is safe where a failure is repeated. */
+async function createRefund(stripe: Stripe, refund: Parameters<Charger['refund']>[0]): Promise<RefundOutcome> {
+  const outcome = await refundUnder(refund.idempotencyKey, stripe, refund);
+  const isReplay = outcome.kind === 'retry_later' && outcome.reason === 'replayed_error';
+  return isReplay ? refundUnder(`${refund.idempotencyKey}:${randomUUID()}`, stripe, refund) : outcome;
+}
+
+async function refundUnder(
+  idempotencyKey: string,
+  stripe: Stripe,
+  { paymentIntentId }: { readonly paymentIntentId: string },
+): Promise<RefundOutcome> {
+  try {
+    const refund = await stripe.refunds.create({ payment_intent: paymentIntentId }, { idempotencyKey });
+    if (typeof refund.id !== 'string') return retryLater('bad_reply');
+    if (refund.status === 'failed' || refund.status === 'canceled') {
+      return { kind: 'refused', code: refund.failure_reason ?? refund.status };
+    }
+    return { kind: 'refunded', refundId: refund.id };
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    if (error.code === 'charge_already_refunded') return { kind: 'refunded', refundId: null };
+    const says = vendorWords(error.message);
+    return withoutAnswer(error) ?? { kind: 'refused', code: error.code ?? 'invalid_request', says };
+  }
+}
+
+async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome | ChargeOutcome> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof ExchangeError) return error.outcome;
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    return outcomeOfError(error);
+  }
+}
+
+/** What an error of Stripe's says of a charge. */
+export function outcomeOfError(error: Stripe.errors.StripeError): ChargeOutcome {
+  return withoutAnswer(error) ?? fromRefusal(error);
+}
+
+function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
+  const paymentIntentId = intent.id;
+  if (typeof paymentIntentId !== 'string') return retryLater('bad_reply');
+  const refusal = intent.last_payment_error;
+  switch (intent.status) {
+    case 'succeeded':
+      return { kind: 'paid', paymentIntentId };
+    case 'processing':
+      return retryLater('in_progress');
+    case 'requires_action':
+      return { kind: 'needs_authentication', code: 'authentication_required', paymentIntentId };
+    default: {
+      const code = refusal?.decline_code ?? refusal?.code ?? intent.status;
+      const about = { code, says: vendorWords(refusal?.message), paymentIntentId };
+      if (code === 'authentication_required') return { kind: 'needs_authentication', ...about };
+      return { kind: 'declined', ...about, retryAfterSeconds: pauseAfter(code, refusal) };
+    }
+  }
+}
+
+function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
+  const intent = error.payment_intent ? { paymentIntentId: error.payment_intent.id } : {};
+  const code = error.decline_code || error.code || 'invalid_request';
+  const about = { code, says: vendorWords(error.message) };
+  if (code === 'authentication_required' || error.code === 'authentication_required') {
+    return { kind: 'needs_authentication', ...about, ...intent };
+  }
+  if (error instanceof Stripe.errors.StripeCardError) {
+    return { kind: 'declined', ...about, ...intent, retryAfterSeconds: pauseAfter(code, error) };
+  }
+  const aboutCard = error.param === 'customer' || error.param === 'payment_method' || code === 'resource_missing';
+  if (aboutCard) return { kind: 'no_card', ...about };
+  return { kind: 'declined', ...about, ...intent, retryAfterSeconds: null };
+}
+
+function pauseAfter(
+  code: string,
+  said: { readonly advice_code?: string; readonly network_advice_code?: string } | null,
+): number | null {
+  return retryAfterSeconds({ code, advice: said?.advice_code, networkAdvice: said?.network_advice_code });
+}

@@ -1,0 +1,94 @@
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { Breaker } from './breaker.ts';
+import { connect, type Sql } from './connect.ts';
+
+/** Pause between two probes that ask whether the database answers. */
+const DB_PROBE_EVERY_MS = 500;
+/** Longest wait for a probe; then the database counts as away and statements are refused at once. */
+export const DB_PROBE_MS = 1_500;
+/**
+ * Parts in which that wait is counted. A stall of this process counts as one part, however long it is, since
+ * the answer may have arrived meanwhile.
+ */
+const DB_PROBE_PARTS = 15;
+
+/** Every connection slot is taken: the database answers on existing connections. */
+const NO_SLOT_LEFT = '53300';
+
+const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS };
+
+/**
+ * Probes the database every DB_PROBE_EVERY_MS on a connection of its own. The breaker is open from the first
+ * probe that fails, or is not answered within DB_PROBE_MS, to the first that is answered. Other statements do
+ * not count: a slow one, a refused row or a lost connection says nothing about the next one. Nor does time for
+ * which this process stood still, as on a busy machine.
+ */
+export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
+  const listeners: (() => void)[] = [];
+  let sql: Sql | null = null;
+  let firstHost = 0;
+  let openedMs: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  async function probe(): Promise<void> {
+    sql ??= connect({ ...options, url, firstHost });
+    try {
+      await inTime(sql`select 1`);
+      answered();
+    } catch (error) {
+      // The next probe goes to the next host on a new connection, as this one may swallow every probe.
+      void sql.end({ timeout: 0 });
+      sql = null;
+      firstHost++;
+      if ((error as { code?: unknown }).code !== NO_SLOT_LEFT) failed(error);
+    }
+    if (!isClosed) timer = setTimeout(() => void probe(), DB_PROBE_EVERY_MS);
+  }
+
+  function answered(): void {
+    if (openedMs === null) return;
+    const ms = Math.round(performance.now() - openedMs);
+    openedMs = null;
+    logger.warn({ ms }, 'the database answers again');
+  }
+
+  function failed(error: unknown): void {
+    if (openedMs !== null || isClosed) return;
+    openedMs = performance.now();
+    logger.error(
+      { err: errorFields(error) },
+      'the database does not answer; requests that need it are refused until it does',
+    );
+    for (const listener of listeners) listener();
+  }
+
+  void probe();
+  return {
+    isOpen: () => openedMs !== null,
+    onOpen: (listener) => void listeners.push(listener),
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await sql?.end({ timeout: 1 });
+    },
+  };
+}
+
+/** Gives what the probe gives, or rejects once this process has waited for it in all of DB_PROBE_PARTS. */
+async function inTime(probe: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    let parts = 0;
+    timer = setInterval(() => {
+      if (++parts === DB_PROBE_PARTS) reject(probeLate());
+    }, DB_PROBE_MS / DB_PROBE_PARTS);
+  });
+  try {
+    await Promise.race([probe, late]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const probeLate = (): Error => Object.assign(new Error('The database did not answer in time'), { code: 'PROBE_LATE' });

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import { startEmbeddedPostgres } from '../embedded/postgres.ts';
+import { claimService, readLiveService } from '../embedded/service-file.ts';
+import { below, LIST_DB_CONNECTIONS, LIST_STATEMENT_MS, MAX_COMMITS_IN_FLIGHT, QUERY_DEADLINE_MS } from '../limits.ts';
+import { connect, type Sql } from '../postgres/connect.ts';
+import { migrateDatabase } from '../postgres/migrate.ts';
+import { startBreaker } from '../postgres/start-breaker.ts';
+import { errorFields, type Logger } from '../telemetry.ts';
+import type { Closers } from './closers.ts';
+import { checkPort } from './port.ts';
+import { asDatabaseError, asStartError, StartError } from './start-error.ts';
+
+/** Longest wait for a list of orders, a connection's included. Below QUERY_DEADLINE_MS. */
+const LIST_DEADLINE_MS = 2_000;
+/** Interval at which an API process without Redis checks that it is the only one. */
+const API_LOCK_CHECK_MS = 5_000;
+
+below({ LIST_STATEMENT_MS }, { LIST_DEADLINE_MS });
+below({ LIST_DEADLINE_MS }, { QUERY_DEADLINE_MS });
+
+export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+
+export type Database = {
+  readonly url: string;
+  readonly sql: Sql;
+  /** Connections for commits of new orders only, see `Db`. */
+  readonly commits: Sql;
+  /** Connections for stores' lists of orders only, see `Db`. */
+  readonly lists: Sql;
+  /** Names this process in its notices and connections. */
+  readonly processId: string;
+  /** Whether the database does not answer; then every statement fails at once, unsent. */
+  isAway(): boolean;
+};
+
+/**
+ * Opens the Postgres of DATABASE_URL, or else the embedded one under DATA_DIR, and migrates it.
+ *
+ * @param say prints a line for the operator
+ * @throws {StartError} if it cannot be started or migrated
+ */
+export async function openDatabase(
+  config: Config,
+  say: (line: string) => void,
+  logger: Logger,
+  closers: Closers,
+): Promise<Database> {
+  const processId = randomBytes(6).toString('hex');
+  const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
+  // Not before the claim, which says more of a sandbox that runs already.
+  checkPort(config);
+  const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asDatabaseError);
+  if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
+  const breaker = startBreaker(url, logger);
+  closers.add('breaker', () => breaker.close());
+  const sql = connect({ url, applicationName: 'sameday', breaker });
+  // Without a time-out a connection that was lost with a statement on it never ends (postgres 3.4.9).
+  closers.add('database', () => sql.end({ timeout: 1 }));
+  const commits = connect({
+    url,
+    applicationName: `sameday commits ${processId}`,
+    max: MAX_COMMITS_IN_FLIGHT,
+    breaker,
+  });
+  closers.add('commits', () => commits.end({ timeout: 1 }));
+  const lists = connect({
+    url,
+    applicationName: 'sameday lists',
+    max: LIST_DB_CONNECTIONS,
+    statementTimeoutMs: LIST_STATEMENT_MS,
+    deadlineMs: LIST_DEADLINE_MS,
+    breaker,
+  });
+  closers.add('lists', () => lists.end({ timeout: 1 }));
+  return { url, sql, commits, lists, processId, isAway: breaker.isOpen };
+}
+
+async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {
+  const claim = claimService(config.dataDir);
+  if (claim.kind === 'held') {
+    const live = readLiveService(config.dataDir);
+    const where = live ? `at ${Object.values(live.urls)[0]}` : 'and is starting';
+    throw new StartError(`Sameday is running already on ${config.dataDir} ${where} (process ${claim.pid}).`);
+  }
+  closers.add('claim', () => claim.release());
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }).catch(asStartError);
+  closers.add('embedded Postgres', () => postgres.stop());
+  return postgres.url;
+}
+
+/** Number of the advisory lock: the first eight bytes of the SHA-256 of "sameday api" as a signed integer. */
+const API_LOCK = '6595811084077347712';
+
+/**
+ * Holds the advisory lock of API processes for as long as the process lives, and takes it again after its
+ * connection was lost. Without Redis positions do not reach other processes, so a process without it is the
+ * only one on its database. Those with Redis share the lock.
+ *
+ * @param lost called once if another process has taken the lock
+ * @throws {StartError} if another process holds the lock
+ */
+export async function holdApiLock(
+  { url, processId, hasRedis }: Pick<Database, 'url' | 'processId'> & { readonly hasRedis: boolean },
+  logger: Logger,
+  closers: Closers,
+  lost: () => void,
+  checkEveryMs = API_LOCK_CHECK_MS,
+): Promise<void> {
+  const applicationName = `sameday-api-lock ${processId}`;
+  const sql = connect({ url, max: 1, applicationName });
+  closers.add('API lock', () => sql.end({ timeout: 1 }));
+  const lock = sql(hasRedis ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock');
+  const take = async () => {
+    const [row] = await sql`
+      select exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted)
+        or ${lock}(${API_LOCK}::int8) as held`;
+    return row?.held === true;
+  };
+  if (!(await take())) {
+    const other = `Another API process${hasRedis ? ' without REDIS_URL' : ''} runs on this database.`;
+    throw new StartError(`${other} Two need one REDIS_URL, which carries driver positions between them.`);
+  }
+  /**
+   * Ends this process's own session that a cut network left behind, which the server would keep for hours.
+   */
+  const endOwn = async () => {
+    const ended = await sql`
+      select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.granted and a.application_name = ${applicationName}
+        and l.pid <> pg_backend_pid()`;
+    return ended.length > 0;
+  };
+  let isLost = false;
+  const check = async () => {
+    // Tried again, because a session that is just ending shows up in neither query.
+    if ((await take()) || (await endOwn()) || (await take()) || isLost) return;
+    isLost = true;
+    clearInterval(timer);
+    lost();
+  };
+  const timer = setInterval(() => {
+    check().catch((error) => logger.warn({ err: errorFields(error) }, 'the API lock could not be checked'));
+  }, checkEveryMs);
+  closers.add('API lock check', () => clearInterval(timer));
+}

@@ -1,0 +1,55 @@
+import type { Fragment, Sql } from 'postgres';
+import type { WebhookOwner } from '../../domain/webhook.ts';
+import { MAX_WEBHOOKS_PER_ENDPOINT, WEBHOOK_JITTER, WEBHOOK_RETRY_SECONDS } from '../../limits.ts';
+import { OUTBOX_LEASE_SECONDS } from '../outbox.ts';
+import type { QueueName } from '../outbox-rows.ts';
+import { firstParked } from './parked-parts.ts';
+
+/** Deliveries that a new or enabled webhook makes due at once; a tenth of a second. The rest keeps its time. */
+const WEBHOOKS_DUE_ROWS = 5_000;
+
+/** The queues of webhook deliveries. */
+export const WEBHOOK_QUEUES = ['webhook', 'event'] as const satisfies readonly QueueName[];
+
+/**
+ * The webhook of the delivery `d`. One that names none is of the webhook whose id is the store's: the version
+ * before knows no other.
+ */
+export const webhookOf = (sql: Sql): Fragment => sql`coalesce(d.webhook_id, d.retailer_id)`;
+
+/** Whether the webhook `w` is this owner's. */
+export const isOwnedBy = (sql: Sql, { kind, id }: WebhookOwner): Fragment =>
+  kind === 'store' ? sql`w.retailer_id = ${id}` : sql`w.organization_id = ${id}`;
+
+/**
+ * CTEs that make the deliveries of the webhook in `changed` that wait for a later try due now, with the first
+ * of those that are parked behind it, and send the notice: they may wait for hours, and what failed before
+ * says nothing of the webhook from now on.
+ *
+ * @param webhookId the webhook that `changed` holds, if it was changed
+ */
+export const dueAgain = (sql: Sql, webhookId: string, processId: string): Fragment => sql`
+  due as (
+    update outbox set run_at = now(), lease_until = now(), parked_for = null, parked_at = null
+    where id = any(array(
+      select b.id from outbox b
+      where b.done_at is null and b.queue = any(${[...WEBHOOK_QUEUES]}::text[]) and b.parked_for is null
+        and b.run_at > now() and b.lease_until between now() and now() + make_interval(secs => ${LATEST_LEASE_SECONDS})
+        and (select ${webhookOf(sql)} from webhook_deliveries d where d.outbox_id = b.id) = ${webhookId}
+      order by b.run_at limit ${WEBHOOKS_DUE_ROWS} for update skip locked)
+      || array(${firstParked(sql, webhookId, MAX_WEBHOOKS_PER_ENDPOINT)}))
+      and exists (select from changed)
+    returning id
+  ), jobs as (
+    select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from due having count(*) > 0
+  )`;
+
+/** The latest end of the lease of a delivery that waits for a later try: its index holds what is parked, too. */
+const LATEST_LEASE_SECONDS = Math.max(...WEBHOOK_RETRY_SECONDS) * (1 + WEBHOOK_JITTER) + OUTBOX_LEASE_SECONDS;
+
+/**
+ * The queue of the jobs of the delivery `d`. The version before would send every job of `webhook` to the one
+ * webhook that it knows, so those of other webhooks are in a queue that it does not take from.
+ */
+export const queueOf = (sql: Sql): Fragment =>
+  sql`case when ${webhookOf(sql)} = d.retailer_id then 'webhook' else 'event' end`;

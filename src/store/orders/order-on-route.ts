@@ -1,0 +1,68 @@
+import type { Fragment, Sql } from 'postgres';
+import { bestRoute, type Stop } from '../../domain/route.ts';
+import type { PlaceOnRoute } from '../../domain/tracked.ts';
+import type { Vehicle } from '../../domain/vehicle.ts';
+import { toCarried } from '../drivers/carried.ts';
+import { active } from '../fragments.ts';
+import { promisedBy } from './order-times.ts';
+
+/** The route of the driver of the order `o`, as {@link placeOnRoute} reads it; null where none is under way. */
+export const onRoute = (sql: Sql): Fragment => sql`
+  case when o.status in ('driver_assigned', 'picked_up') then (
+    select json_build_object('at_ms', extract(epoch from now()) * 1000, 'vehicle', v.vehicle, 'lat', p.lat,
+      'lng', p.lng,
+      'orders', (
+        select json_agg(json_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'status', o.status,
+          'driver_slot', o.driver_slot, 'pickup_lat', o.pickup_lat, 'pickup_lng', o.pickup_lng, 'door_lat', a.lat,
+          'door_lng', a.lng, 'ready_at', coalesce(o.ready_at, o.created_at), 'deliver_after', o.deliver_after,
+          'deliver_by', ${promisedBy(sql, sql`o`)}) order by o.assigned_at, o.id)
+        from orders o left join dropoff_addresses a on a.id = o.dropoff_address_id
+        where o.driver_id = v.id and o.status in ${active(sql)}))
+    from drivers v left join driver_positions p on p.driver_id = v.id where v.id = o.driver_id) end`;
+
+/** What {@link onRoute} reads. */
+export type RouteJson = {
+  readonly at_ms: number;
+  readonly vehicle: Vehicle;
+  readonly lat: number | null;
+  readonly lng: number | null;
+  readonly orders: readonly ({ readonly ready_at: string; readonly deliver_by: string } & Record<string, unknown>)[];
+};
+
+/** The place of an order on its driver's route; null where no driver is under way with it. */
+export function placeOnRoute(orderId: string, route: RouteJson | null): PlaceOnRoute | null {
+  return route && placeAmong(orderId, stopsOf(route), route.at_ms);
+}
+
+/** The same for many orders that one statement read: the route of a driver is planned once. */
+export function createPlaces(): (orderId: string, driverId: string, route: RouteJson | null) => PlaceOnRoute | null {
+  const routes = new Map<string, readonly Stop[]>();
+  return (orderId, driverId, route) => {
+    if (!route) return null;
+    const stops = routes.get(driverId) ?? stopsOf(route);
+    routes.set(driverId, stops);
+    return placeAmong(orderId, stops, route.at_ms);
+  };
+}
+
+function stopsOf(route: RouteJson): readonly Stop[] {
+  const { at_ms: atMs, vehicle, lat, lng } = route;
+  const carried = route.orders.map((row) =>
+    toCarried({
+      ...row,
+      ready_at: new Date(row.ready_at),
+      deliver_by: new Date(row.deliver_by),
+      deliver_after: typeof row.deliver_after === 'string' ? new Date(row.deliver_after) : null,
+    }),
+  );
+  const from = lat === null || lng === null ? null : { lat, lng };
+  return bestRoute({ from, atMs, vehicle }, carried).stops;
+}
+
+function placeAmong(orderId: string, stops: readonly Stop[], atMs: number): PlaceOnRoute | null {
+  const index = stops.findIndex(({ kind, orderIds }) => kind === 'dropoff' && orderIds.includes(orderId));
+  const door = stops[index];
+  if (!door) return null;
+  const stopsBefore = stops.slice(0, index).filter(({ kind }) => kind !== 'pickup').length;
+  return { stopsBefore, doorInMinutes: (door.arriveMs - atMs) / 60_000 };
+}

@@ -1,0 +1,109 @@
+import type { Sql } from 'postgres';
+import { DEDUP_KEPT_MS } from '../../limits.ts';
+import type { Db } from '../db.ts';
+import { rowsOf } from '../fragments.ts';
+
+/** An order whose reply was lost, and the fingerprint of its request, which had no key. */
+export type LostReply = { readonly fingerprint: string; readonly orderId: string };
+
+const REPLIES = rowsOf<LostReply>([
+  ['fingerprint', 'text', (reply) => reply.fingerprint],
+  ['order_id', 'uuid', (reply) => reply.orderId],
+]);
+
+/** The time since which a lost reply is remembered. */
+const rememberedSince = (sql: Sql) => sql`now() - make_interval(secs => ${DEDUP_KEPT_MS / 1000})`;
+
+/**
+ * The part of the insert of orders that holds back requests without a key for the lost replies of equal ones:
+ * of its `input`, the ids of as many equal requests as orders wait for one. It only reads, from a table that
+ * is nearly always empty.
+ *
+ * The build of before also writes a row for each request in progress, with an empty `abandoned`; such a row
+ * means nothing here, and a row is never left like that.
+ */
+export const heldBack = (sql: Sql) => sql`
+  select id from (
+    select i.id, cardinality(u.abandoned) as orders, row_number() over (partition by u.fingerprint order by i.id) as n
+    from input i join unheard_requests u on u.fingerprint = i.fingerprint
+    where i.idempotency_key is null and u.abandoned <> '{}' and u.at > ${rememberedSince(sql)}
+  ) equal where n <= orders`;
+
+/**
+ * Records lost replies, each once. The rows are locked in the order of their fingerprints, as
+ * `takeLostReplies` does, so that two statements cannot deadlock. A row does not grow without end, because
+ * only requests that are at work at the same time make several orders while one waits.
+ */
+export async function recordLostReplies({ sql, processId }: Db, replies: readonly LostReply[]): Promise<void> {
+  await sql`
+    insert into unheard_requests as u (fingerprint, origin, order_id, abandoned)
+    select fingerprint collate "C", ${processId}, (array_agg(order_id))[1], array_agg(order_id)
+    from (${REPLIES(sql, replies)}) r group by 1 order by 1
+    on conflict (fingerprint) do update set at = now(), abandoned = array(
+      select unnest(u.abandoned) where u.at > ${rememberedSince(sql)}
+      union select unnest(excluded.abandoned) order by 1)`;
+}
+
+/** The orders of at most `limit` lost replies, oldest first. */
+export async function findLostReplies({ sql }: Db, fingerprint: string, limit: number): Promise<readonly string[]> {
+  const [row] = await sql`
+    select abandoned[1:${limit}::int] as ids from unheard_requests
+    where fingerprint = ${fingerprint} and at > ${rememberedSince(sql)}`;
+  return row?.ids ?? [];
+}
+
+/**
+ * Takes lost replies out of the table. Of several requests and processes that take the same one, one does.
+ *
+ * @returns the ids of the orders that were there
+ */
+export async function takeLostReplies({ sql }: Db, replies: readonly LostReply[]): Promise<Map<string, true>> {
+  const rows = await sql`
+    with asked as materialized (${REPLIES(sql, replies)}
+    ), found as materialized (
+      select fingerprint, abandoned from unheard_requests
+      where fingerprint in (select fingerprint from asked) and abandoned <> '{}' order by fingerprint for update
+    ), rest as materialized (
+      select fingerprint, array(
+        select unnest(f.abandoned) except select order_id from asked where fingerprint = f.fingerprint order by 1
+      ) as abandoned
+      from found f
+    ), emptied as (
+      delete from unheard_requests u using rest r where u.fingerprint = r.fingerprint and r.abandoned = '{}'
+    ), reduced as (
+      update unheard_requests u set abandoned = r.abandoned from rest r
+      where u.fingerprint = r.fingerprint and r.abandoned <> '{}'
+    )
+    select a.order_id from asked a join found f on f.fingerprint = a.fingerprint and a.order_id = any(f.abandoned)`;
+  return new Map(rows.map((row) => [row.order_id, true]));
+}
+
+/**
+ * Removes expired orders from the record of lost replies: an equal request wants an order that is delivered.
+ */
+export async function forgetExpired({ sql }: Db): Promise<void> {
+  await sql`
+    with lost as materialized (
+      select fingerprint, array(
+        select a.id from unnest(abandoned) as a(id)
+        where not exists (select from orders o where o.id = a.id and o.status = 'expired')) as left_over
+      from unheard_requests where abandoned <> '{}' order by fingerprint for update skip locked
+    ), gone as (
+      delete from unheard_requests where fingerprint in (select fingerprint from lost where left_over = '{}')
+    )
+    update unheard_requests u set abandoned = lost.left_over from lost
+    where u.fingerprint = lost.fingerprint and lost.left_over <> '{}'
+      and cardinality(lost.left_over) < cardinality(u.abandoned)`;
+}
+
+/**
+ * Deletes at most `limit` rows older than DEDUP_KEPT_MS; returns their number. The table is small and needs
+ * no index on `at`.
+ */
+export async function pruneRequests({ sql }: Db, limit: number): Promise<number> {
+  const result = await sql`
+    delete from unheard_requests where fingerprint = any(array(
+      select fingerprint from unheard_requests where at < ${rememberedSince(sql)}
+      limit ${limit} for update skip locked))`;
+  return result.count;
+}

@@ -1,0 +1,259 @@
+import type { Fragment, Row, Sql } from 'postgres';
+import type { PaymentStatus } from '../../domain/order.ts';
+import type { Db } from '../db.ts';
+import { rowsOf } from '../fragments.ts';
+import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from '../orders/changes.ts';
+import { cardOf, waitsOfCards } from './card-tries.ts';
+import { countUnpaid, lockStore, lockUnproven, retailerNotice } from './unproven.ts';
+
+/** An attempt to charge an order, stored before it is sent. It is sent again unchanged. */
+export type PaymentAttempt = {
+  readonly orderId: string;
+  readonly retailerId: string;
+  readonly attempt: number;
+  readonly amountCents: number;
+  readonly stripeCustomerId: string | null;
+  readonly stripePaymentMethodId: string | null;
+  /** Seconds since this attempt was first sent; 0 for a new one. */
+  readonly ageSeconds: number;
+  /** Whether no other attempt may follow it. */
+  readonly isLast: boolean;
+  /**
+   * Seconds for which the card may not be tried, as its network counts too many declines; then no attempt was opened.
+   * Null where it may, as a first attempt of an order always may.
+   */
+  readonly cardWaitSeconds: number | null;
+};
+
+/**
+ * Opens the attempts to send now, by order: the attempt without a recorded result, else the one after the
+ * last decline. An order that owes nothing is missing: it was never assigned, its result is recorded, or its
+ * attempts are used up.
+ *
+ * @param maxAttempts attempts of an order, the first one included, unless an operator had it tried again
+ */
+export async function openPaymentAttempts(
+  { sql }: Db,
+  orderIds: readonly string[],
+  maxAttempts: number,
+): Promise<Map<string, PaymentAttempt>> {
+  const opened = new Map<string, PaymentAttempt>();
+  let undecided = orderIds;
+  // A statement that waits for a lock goes on with the snapshot from its start: it sees an attempt recorded
+  // meanwhile as unrecorded, and misses one opened meanwhile. The next round reads them again.
+  for (let round = 0; round <= maxAttempts; round++) {
+    const rows = await insertAttempts(sql, undecided, maxAttempts);
+    for (const row of rows) {
+      if (row.status === 'sending' || row.wait_seconds !== null) opened.set(row.order_id, toAttempt(row));
+    }
+    const found = new Set(rows.map((row) => row.order_id));
+    const missing = undecided.filter((id) => !found.has(id));
+    const openedElsewhere = missing.length > 0 ? await findSending(sql, missing) : [];
+    undecided = [...rows.flatMap((row) => (opened.has(row.order_id) ? [] : [row.order_id])), ...openedElsewhere];
+    if (undecided.length === 0) return opened;
+  }
+  throw new Error('payment attempts changed in every round');
+}
+
+async function findSending(sql: Sql, orderIds: readonly string[]): Promise<string[]> {
+  const rows = await sql`
+    select order_id from payments where order_id = any(${[...orderIds]}::uuid[]) and status = 'sending'`;
+  return rows.map((row) => row.order_id);
+}
+
+function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<Row[]> {
+  const retries = sql`
+    select id, stripe_payment_method_id from owed where attempt > 1 and attempt <= allowed and not is_sending`;
+  return sql`
+    with owed as materialized (
+      select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
+        ${cardOf(sql)} as stripe_payment_method_id,
+        coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
+        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending
+      from orders o join retailers r on r.id = o.retailer_id cross join lateral (
+        select max(attempt) as last, coalesce(bool_or(status = 'sending'), false) as is_sending
+        from payments where order_id = o.id
+      ) p
+      where o.id = any(${[...orderIds]}::uuid[]) and o.payment_status = 'processing'
+        -- An ended order is not charged anew, but a charge in flight is followed to its end.
+        and (o.status not in ('cancelled', 'expired') or p.is_sending)
+      order by o.id
+      -- A statement that ends the order waits for this lock, so that its refund finds the attempt.
+      for no key update of o
+    ), ${waitsOfCards(sql, retries)}, opened as (
+      insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
+      select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
+      where attempt <= allowed and id not in (select id from cards)
+      on conflict (order_id, attempt) do update set status = payments.status
+      returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, first_sent_at
+    )
+    select owed.id as order_id, owed.attempt, owed.retailer_id, owed.attempt >= owed.allowed as is_last,
+      coalesce(amount_cents, owed.delivery_fee_cents) as amount_cents, opened.stripe_customer_id,
+      opened.stripe_payment_method_id, opened.status, coalesce(extract(epoch from now() - first_sent_at), 0)::float8 as age,
+      cards.wait_seconds
+    from owed left join opened on opened.order_id = owed.id left join cards on cards.id = owed.id
+    where opened.order_id is not null or cards.id is not null`;
+}
+
+function toAttempt(row: Row): PaymentAttempt {
+  return {
+    orderId: row.order_id,
+    retailerId: row.retailer_id,
+    attempt: row.attempt,
+    amountCents: row.amount_cents,
+    stripeCustomerId: row.stripe_customer_id,
+    stripePaymentMethodId: row.stripe_payment_method_id,
+    ageSeconds: row.age,
+    isLast: row.is_last,
+    cardWaitSeconds: row.wait_seconds,
+  };
+}
+
+/** The payment statuses of orders, by their ids. */
+export async function loadPaymentStatuses(
+  { sql }: Db,
+  orderIds: readonly string[],
+): Promise<Map<string, PaymentStatus>> {
+  const rows = await sql`select id, payment_status from orders where id = any(${[...orderIds]}::uuid[])`;
+  return new Map(rows.map((row) => [row.id, row.payment_status]));
+}
+
+export type PaymentResult =
+  | { readonly status: 'paid'; readonly paymentIntentId: string }
+  | {
+      readonly status: 'declined';
+      readonly failureCode: string;
+      /** What the vendor says of it. */
+      readonly says?: string | undefined;
+      readonly final: boolean;
+      /** Time after which a final one is tried again; null for never. */
+      readonly retryAfterSeconds?: number | null;
+    };
+
+/** An attempt that Stripe charged. */
+export type PaidAttempt = {
+  readonly orderId: string;
+  readonly attempt: number;
+  readonly paymentIntentId: string;
+  readonly outboxId: number;
+};
+
+const PAID = rowsOf<PaidAttempt>([
+  ['order_id', 'uuid', ({ orderId }) => orderId],
+  ['attempt', 'int4', ({ attempt }) => attempt],
+  ['intent', 'text', ({ paymentIntentId }) => paymentIntentId],
+  ['outbox_id', 'int8', ({ outboxId }) => outboxId],
+]);
+
+/**
+ * Records paid attempts: each attempt, its order's payment status, the event, the outbox row and the notice,
+ * in one statement. A store whose last charge had failed is proven again.
+ *
+ * @param paid at most one attempt an order
+ * @returns the ids of the written orders; for a missing one a result was recorded before, and nothing was
+ *   written
+ */
+export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<string, true>> {
+  const { sql } = db;
+  const orderIds = paid.map(({ orderId }) => orderId);
+  const recorded = sql`
+    input as (${PAID(sql, paid)}
+    ), ${lockOrders(sql, orderIds)}, ${lockUnproven(sql)}, recorded as (
+      update payments p set status = 'paid', settled_at = now(), failure_code = null, payment_intent_id = i.intent
+      from input i join locked on locked.id = i.order_id
+      where p.order_id = i.order_id and p.attempt = i.attempt and p.status = 'sending'
+      returning p.order_id, i.intent
+    ), job as (
+      update outbox b set done_at = now() from input i where b.id = i.outbox_id and b.done_at is null
+    )`;
+  const update = sql`
+    update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
+      sequence = o.sequence + 1
+    from recorded s where o.id = s.order_id and o.payment_status = 'processing'
+      and (select count(*) from unproven) >= 0`;
+  const events = sql`select id, sequence, 'payment_paid', null::jsonb from changed`;
+  const proven = sql`, proven as (
+      update retailers r set unpaid_orders = 0, payment_failed_at = null
+      where r.id in (select id from unproven where id in (select retailer_id from changed))
+      returning r.id, ${retailerNotice(db, sql`r.id`)}
+    ), cleared as (
+      delete from unproven_orders where retailer_id in (select id from proven)
+    )`;
+  return changeOrders(db, recorded, update, events, ':paid', proven);
+}
+
+/**
+ * Records a declined attempt in the same way. Null if its result was recorded before. A decline that is not
+ * final leaves the order `processing` and its outbox row owed. A final one counts as an unpaid order of its
+ * store, which is unproven from then on, with all its orders whose charge has no result yet; that of an order
+ * which was cancelled or has expired counts as nothing, since it is owed no more. One that may pass hours later
+ * is final too, and tried again then: meanwhile the store may give another card.
+ *
+ * @param attempt null for a charge that was not tried, as its card must wait; this uses up no attempt
+ */
+export function recordDeclined(
+  db: Db,
+  { orderId, attempt }: { readonly orderId: string; readonly attempt: number | null },
+  {
+    failureCode,
+    says,
+    final,
+    retryAfterSeconds = null,
+  }: Omit<Extract<PaymentResult, { status: 'declined' }>, 'status'>,
+  outboxId: number,
+): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  const paymentStatus: PaymentStatus = final ? 'failed' : 'processing';
+  const update = sql`
+    update orders set payment_status = ${paymentStatus}, payment_failure_code = ${failureCode}, sequence = sequence + 1
+    where id in (select order_id from recorded) and payment_status = 'processing'
+      ${final ? sql`and (select count(*) from store) >= 0` : sql``}`;
+  const tried =
+    attempt === null
+      ? sql`
+      select id as order_id from locked where not is_being_charged(id)`
+      : sql`
+      update payments set status = 'declined', settled_at = now(), failure_code = ${failureCode}
+      from locked
+      where order_id = locked.id and attempt = ${attempt} and status = 'sending'
+      returning order_id`;
+  const recorded = sql`
+    ${lockOrders(sql, [orderId])}, recorded as (${tried}
+    ), job as (
+      update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
+      where id = ${outboxId} and done_at is null and ${final}
+        -- Another worker that sends the charge meanwhile works from this row.
+        and (${attempt !== null} or exists (select from recorded))
+    )${final ? lockStore(sql) : sql``}`;
+  const later = retryAfterSeconds !== null && final ? { retry_after_seconds: retryAfterSeconds } : {};
+  const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode, ...later } };
+  const after = final ? { after: sql`${countUnpaid(db)}${tryLater(sql, retryAfterSeconds)}` } : {};
+  return changeOrder(db, update, event, { before: recorded, notice: 'details', ...after });
+}
+
+/**
+ * Notes that Stripe repeats a failure under the key of an attempt.
+ *
+ * @returns seconds since that was noted first
+ */
+export async function noteRepeatedFailure(
+  { sql }: Db,
+  { orderId, attempt }: Pick<PaymentAttempt, 'orderId' | 'attempt'>,
+): Promise<number> {
+  const [row] = await sql`
+    update payments set failure_repeated_at = coalesce(failure_repeated_at, now())
+    where order_id = ${orderId} and attempt = ${attempt}
+    returning extract(epoch from now() - failure_repeated_at)::float8 as seconds`;
+  return row?.seconds ?? 0;
+}
+
+/** The CTE that has the orders in `changed` charged again at a later time; `, later as (…)`. */
+const tryLater = (sql: Sql, afterSeconds: number | null): Fragment =>
+  afterSeconds === null
+    ? sql``
+    : sql`, later as (
+    insert into charge_retries (order_id, due_at)
+    select id, now() + make_interval(secs => ${afterSeconds}) from changed
+    where status not in ('cancelled', 'expired')
+    on conflict (order_id) do update set due_at = excluded.due_at
+  )`;

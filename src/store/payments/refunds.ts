@@ -1,0 +1,114 @@
+import type { Fragment, Sql } from 'postgres';
+import type { Db } from '../db.ts';
+import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
+
+/**
+ * What an order that ended undelivered has to be refunded. `in_flight`: a charge without a recorded result.
+ * `paid`: a charge to refund. `nothing`: no charge, or a declined one. `done`: recorded before.
+ */
+export type RefundState =
+  | { readonly kind: 'in_flight' | 'nothing' | 'done' }
+  | { readonly kind: 'paid'; readonly paymentIntentId: string; readonly attempt: number };
+
+/**
+ * The refund state of an order; `done` for an order that did not end undelivered before its pickup. A refund
+ * that is to be made has its row from then on.
+ */
+export async function openRefund({ sql }: Db, orderId: string): Promise<RefundState> {
+  const [row] = await sql`
+    with o as materialized (
+      select id, payment_status, charge_id, delivery_fee_cents, status, status in ('cancelled', 'expired') as ended,
+        exists (select from payments p where p.order_id = orders.id and p.status = 'sending') as in_flight
+      from orders where id = ${orderId}
+    ), opened as (
+      insert into refunds (order_id, payment_intent_id, amount_cents, reason, status)
+      select id, charge_id, delivery_fee_cents, status, 'sending' from o where ended and payment_status = 'paid'
+      on conflict do nothing
+    )
+    select payment_status, charge_id, ended, in_flight, ${lastAttempt(sql, sql`o`)} as attempt from o`;
+  if (!row?.ended) return { kind: 'done' };
+  if (row.payment_status === 'paid') return { kind: 'paid', paymentIntentId: row.charge_id, attempt: row.attempt };
+  if (row.payment_status !== 'processing') return { kind: 'done' };
+  return { kind: row.in_flight ? 'in_flight' : 'nothing' };
+}
+
+/** The attempt of the refund of an order that is owed: the first one, but for what an operator had tried again. */
+const lastAttempt = (sql: Sql, order: Fragment): Fragment =>
+  sql`coalesce((select max(f.attempt) from refunds f where f.order_id = ${order}.id), 1)`;
+
+/** The CTE that settles the refund of `changed`: `, refund as (…)`. */
+const settling = (sql: Sql, status: 'refunded' | 'refused', refundId: string | null, code: string | null): Fragment =>
+  sql`, refund as (
+    insert into refunds (order_id, attempt, payment_intent_id, amount_cents, reason, status, stripe_refund_id,
+      failure_code, settled_at)
+    select o.id, ${lastAttempt(sql, sql`o`)}, o.charge_id, o.delivery_fee_cents, o.status, ${status}, ${refundId},
+      ${code}, now()
+    from changed join orders o on o.id = changed.id
+    on conflict (order_id, attempt) do update set status = excluded.status, settled_at = excluded.settled_at,
+      stripe_refund_id = excluded.stripe_refund_id, failure_code = excluded.failure_code
+  )`;
+
+/** Records a refund. Null if it was recorded before; then nothing is written. */
+export function recordRefund(
+  db: Db,
+  orderId: string,
+  refundId: string | null,
+  outboxId: number,
+): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  const before = sql`job as (
+    update outbox set done_at = now() where id = ${outboxId} and done_at is null
+  )`;
+  // `refund_id` is for processes of the build of before, which know no rows.
+  const update = sql`
+    update orders set payment_status = 'refunded', refund_id = ${refundId}, sequence = sequence + 1
+    where id = ${orderId} and payment_status = 'paid' and status in ('cancelled', 'expired')`;
+  const after = settling(sql, 'refunded', refundId, null);
+  return changeOrder(db, update, { type: 'refunded' }, { before, after, notice: 'details' });
+}
+
+/**
+ * Records that Stripe refused a refund: the store stays charged until the operator refunds it. Null if it was
+ * recorded before; then nothing is written.
+ */
+export function recordRefundRefused(
+  db: Db,
+  orderId: string,
+  { code, says }: { readonly code: string; readonly says?: string | undefined },
+  outboxId: number,
+): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  // The order is locked first, as in `lockOrders`.
+  const before = sql`
+    locked as (
+      select id from orders where id = ${orderId} for no key update
+    ), job as (
+      update outbox set done_at = now(), failure_code = ${code}, failure_says = ${says ?? null} from locked
+      where outbox.id = ${outboxId} and order_id = locked.id and done_at is null
+      returning order_id
+    )`;
+  const update = sql`
+    update orders set sequence = sequence + 1
+    where id in (select order_id from job) and payment_status = 'paid' and status in ('cancelled', 'expired')`;
+  const after = settling(sql, 'refused', null, code);
+  return changeOrder(db, update, { type: 'refund_failed', data: { code } }, { before, after, notice: 'details' });
+}
+
+/** Records that nothing was charged: no attempt, or only declined ones. Null if one was opened since. */
+export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
+  const { sql, processId } = db;
+  const before = sql`job as (
+    update outbox set done_at = now() where id = ${outboxId} and done_at is null
+  )`;
+  const update = sql`
+    update orders set sequence = sequence + 1, payment_status =
+      case when exists (select from payments p where p.order_id = orders.id and p.status = 'declined')
+        then 'failed' else 'not_charged' end
+    where id = ${orderId} and payment_status = 'processing' and status in ('cancelled', 'expired')
+      and not exists (select from payments p where p.order_id = orders.id and p.status in ('sending', 'paid'))`;
+  const after = sql`, under_way as (
+      delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
+      returning pg_notify('sameday', ${processId} || ':retailer:' || u.retailer_id)
+    )`;
+  return changeOrder(db, update, { type: 'not_charged' }, { before, after, notice: 'details' });
+}

@@ -1,0 +1,147 @@
+import type { Fragment, Sql } from 'postgres';
+import type { OrderStatus, PaymentStatus } from '../../domain/order.ts';
+import type { Db } from '../db.ts';
+import { type ChangedOrder, changeAlike } from '../orders/changes.ts';
+import { cardOf, waitsOfCards } from './card-tries.ts';
+import { lockUnproven, retailerNotice } from './unproven.ts';
+
+/**
+ * Failed charges to try again: that of one order, or those of a store from an order on. `byStore`: its store
+ * asks for it, which may do so `most` times for an order.
+ */
+export type ChargesToRetry =
+  | { readonly orderId: string; readonly byStore?: { readonly retailerId: string; readonly most: number } }
+  | { readonly retailerId: string; readonly after: string; readonly limit: number };
+
+/**
+ * Makes charges owed again that a bank declined for a time, once that has passed. They have the attempts that
+ * are left. Those whose card must wait are put off. Those of orders that were paid, tried again, cancelled or have
+ * expired meanwhile, or that have no attempt left, are forgotten.
+ *
+ * @param attempts of an order, unless it was tried again by hand
+ */
+export function retryDueCharges(db: Db, attempts: number, limit: number): Promise<ChangedOrder[]> {
+  const { sql } = db;
+  const retries = sql`
+    select o.id, ${cardOf(sql)} as stripe_payment_method_id from orders o join retailers r on r.id = o.retailer_id
+    where o.id in (select order_id from due) and ${isOwed(sql)} and ${hasAttempts(sql, attempts)}`;
+  const locked = sql`
+    due as materialized (
+      select order_id from charge_retries where due_at <= now() order by due_at limit ${limit}
+    ), ${waitsOfCards(sql, retries)}, put_off as (
+      update charge_retries c set due_at = now() + make_interval(secs => cards.wait_seconds)
+      from cards where c.order_id = cards.id and c.due_at <= now()
+    ), locked as materialized (
+      select o.id, o.retailer_id, o.payment_attempts_allowed as allowed from orders o
+      where o.id in (select order_id from due) and o.id not in (select id from cards)
+        and ${isOwed(sql)} and ${hasAttempts(sql, attempts)}
+      order by o.id for no key update of o
+    )`;
+  const taken = sql`due_at <= now() and order_id in (select order_id from due except select id from cards)`;
+  return chargeAgain(db, locked, taken, 'service');
+}
+
+/**
+ * Makes failed charges owed again, each for `attempts` more attempts under keys of their own, on the card
+ * that the store has then. Leaves out an order that was cancelled or has expired, whose attempts are used up
+ * for ever, or of which one is being sent.
+ *
+ * Until its result the order counts as under way and not as unpaid.
+ *
+ * @param ever the most attempts that an order may have in all
+ */
+export async function retryCharges(
+  db: Db,
+  which: ChargesToRetry,
+  attempts: number,
+  ever: number,
+): Promise<ChangedOrder[]> {
+  const { sql } = db;
+  const byStore = 'orderId' in which ? which.byStore : undefined;
+  const asked =
+    'orderId' in which
+      ? sql`o.id = ${which.orderId} ${
+          byStore
+            ? sql`and o.retailer_id = ${byStore.retailerId}
+          and ${timesAskedByStore(sql)} < ${byStore.most}`
+            : sql``
+        }`
+      : sql`o.retailer_id = ${which.retailerId} and o.id > ${which.after}`;
+  const locked = sql`
+    locked as materialized (
+      select o.id, o.retailer_id,
+        coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) + ${attempts}::int as allowed
+      from orders o
+      where ${asked} and ${isOwed(sql)}
+        and coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) <= ${ever - attempts}::int
+      order by o.id limit ${'limit' in which ? which.limit : 1} for no key update of o
+    )`;
+  return chargeAgain(db, locked, sql`order_id in (select id from locked)`, byStore ? 'store' : 'operator');
+}
+
+/** Whether the charge of the order `o` failed and is still owed, and none is being sent. */
+const isOwed = (sql: Sql): Fragment => sql`
+  o.payment_status = 'failed' and o.status not in ('cancelled', 'expired', 'void')
+    and not exists (select from payments p where p.order_id = o.id and p.status in ('sending', 'paid'))`;
+
+/** Whether the order `o` has an attempt left. The build before uses some up, and leaves its row. */
+const hasAttempts = (sql: Sql, attempts: number): Fragment => sql`
+  coalesce((select max(p.attempt) from payments p where p.order_id = o.id), 0)
+    < coalesce(o.payment_attempts_allowed, ${attempts}::int)`;
+
+/**
+ * @param locked the CTE of the orders, with the attempts that each is `allowed`
+ * @param taken which rows of `charge_retries` are done with
+ */
+function chargeAgain(
+  db: Db,
+  locked: Fragment,
+  taken: Fragment,
+  by: 'store' | 'operator' | 'service',
+): Promise<ChangedOrder[]> {
+  const { sql } = db;
+  const before = sql`${locked}, ${lockUnproven(sql)}`;
+  const update = sql`
+    update orders set payment_status = 'processing', sequence = sequence + 1,
+      payment_attempts_allowed = (select allowed from locked where locked.id = orders.id)
+    where id in (select id from locked) and (select count(*) from unproven) >= 0`;
+  const after = sql`, ${settledCharges(sql)}, under_way as (
+      insert into unproven_orders (retailer_id, order_id)
+      select retailer_id, id from changed where retailer_id in (select id from unproven)
+      on conflict do nothing
+    ), counted as (
+      update retailers r set unpaid_orders = greatest(0, r.unpaid_orders - c.orders)
+      from (select retailer_id, count(*)::int as orders from changed group by 1) c
+      where r.id = c.retailer_id and r.id in (select id from unproven)
+      returning ${retailerNotice(db, sql`r.id`)}
+    ), taken as (
+      delete from charge_retries where ${taken} and (select count(*) from locked) >= 0
+    )`;
+  const jobs = sql`select 'charge' as queue, now() as run_at`;
+  const event = { type: 'payment_retried', data: { by } };
+  return changeAlike(db, update, event, { before, jobs, after, notice: 'details' });
+}
+
+/** The jobs of these charges that were given up count no more. */
+const settledCharges = (sql: Sql): Fragment => sql`
+  settled as (
+    update outbox b set settled_at = now() from changed
+    where b.order_id = changed.id and b.queue = 'charge' and b.failure_code is not null and b.settled_at is null
+  )`;
+
+/** How often the store of the order `o` had its charge tried again. */
+const timesAskedByStore = (sql: Sql): Fragment => sql`
+  (select count(*) from order_events e
+   where e.order_id = o.id and e.type = 'payment_retried' and e.data ->> 'by' = 'store')`;
+
+/** The status and the payment of a store's order; null for an unknown id and another store's order. */
+export async function findPaymentState(
+  { sql }: Db,
+  orderId: string,
+  retailerId: string,
+): Promise<{ readonly status: OrderStatus; readonly paymentStatus: PaymentStatus } | null> {
+  const [row] = await sql`
+    select status, payment_status from orders
+    where id = ${orderId} and retailer_id = ${retailerId} and status <> 'void'`;
+  return row ? { status: row.status, paymentStatus: row.payment_status } : null;
+}

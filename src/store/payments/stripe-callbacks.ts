@@ -1,0 +1,203 @@
+import type { Db } from '../db.ts';
+import { type ChangedOrder, changeOrder, lockOrders } from '../orders/changes.ts';
+import { lockUnproven, retailerNotice } from './unproven.ts';
+
+/*
+ * What Stripe's callbacks write. Each statement can run twice, and the same statements in any order leave the
+ * same rows, since callbacks come late, doubled and out of order.
+ */
+
+/** What is known of an order when Stripe tells of its payment. */
+export type KnownPayment = {
+  readonly paymentStatus: string;
+  readonly chargeId: string | null;
+  /** Cents of the refunds that Stripe told of and that did not fail. */
+  readonly refundedCents: number;
+};
+
+/** The payment of an order; null for an unknown id. */
+export async function findPayment({ sql }: Db, orderId: string): Promise<KnownPayment | null> {
+  const [row] = await sql`
+    select o.payment_status, o.charge_id,
+      (select coalesce(sum(amount_cents), 0)::int from stripe_refunds f where f.order_id = o.id and f.status <> 'failed')
+        as refunded_cents
+    from orders o where o.id = ${orderId} and o.status <> 'void'`;
+  if (!row) return null;
+  return { paymentStatus: row.payment_status, chargeId: row.charge_id, refundedCents: row.refunded_cents };
+}
+
+/**
+ * Records a charge that Stripe made, for an order that is not known to be paid: one whose result is missing,
+ * or that counts as failed. The attempt is the one under way, else the last one. An order that ended
+ * undelivered is owed its refund from then on. Null where the order has no attempt of this amount, or was
+ * paid before.
+ */
+export function recordLatePaid(
+  db: Db,
+  payment: { readonly orderId: string; readonly paymentIntentId: string; readonly amountCents: number },
+): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  const { orderId, paymentIntentId, amountCents } = payment;
+  const before = sql`
+    ${lockOrders(sql, [orderId])}, ${lockUnproven(sql)}, recorded as (
+      update payments p set status = 'paid', settled_at = now(), failure_code = null,
+        payment_intent_id = ${paymentIntentId}
+      from locked
+      where p.order_id = locked.id and p.status in ('sending', 'declined') and p.amount_cents = ${amountCents}
+        and not exists (select from payments q where q.order_id = locked.id and q.status = 'paid')
+        and p.attempt = (select attempt from payments q where q.order_id = locked.id
+                         order by q.status = 'sending' desc, attempt desc limit 1)
+      returning p.order_id
+    ), job as (
+      update outbox b set done_at = now() from recorded
+      where b.order_id = recorded.order_id and b.queue = 'charge' and b.done_at is null
+    )`;
+  const update = sql`
+    update orders set payment_status = 'paid', payment_failure_code = null, charge_id = ${paymentIntentId},
+      sequence = sequence + 1
+    where id in (select order_id from recorded) and payment_status in ('processing', 'failed')
+      and (select count(*) from unproven) >= 0`;
+  const jobs = sql`
+    select 'refund' as queue, now() as run_at where changed.status in ('cancelled', 'expired')`;
+  const after = sql`, proven as (
+      update retailers r set unpaid_orders = 0, payment_failed_at = null
+      where r.id in (select id from unproven where id in (select retailer_id from changed))
+      returning r.id, ${retailerNotice(db, sql`r.id`)}
+    ), cleared as (
+      delete from unproven_orders where retailer_id in (select id from proven)
+    )`;
+  return changeOrder(db, update, { type: 'payment_paid' }, { before, jobs, after, notice: 'details' });
+}
+
+/**
+ * Has the charge of an order looked at again at once, if its attempt has been under way for `lateSeconds`: a
+ * worker asks Stripe under the same key what became of it. A younger one is just being asked.
+ *
+ * @returns whether there was one
+ */
+export async function askAgain({ sql, processId }: Db, orderId: string, lateSeconds: number): Promise<boolean> {
+  const rows = await sql`
+    with late as (
+      update outbox b set lease_until = now()
+      where b.order_id = ${orderId} and b.queue = 'charge' and b.done_at is null and exists (
+        select from payments p where p.order_id = b.order_id and p.status = 'sending'
+          and p.first_sent_at <= now() - make_interval(secs => ${lateSeconds}))
+      returning id
+    )
+    select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from late having count(*) > 0`;
+  return rows.length > 0;
+}
+
+export type StripeRefund = {
+  readonly refundId: string;
+  readonly amountCents: number;
+  readonly status: 'pending' | 'succeeded' | 'failed';
+};
+
+/**
+ * Notes a refund that Stripe told of. One of a part of the fee is an event of the order. One that failed is an
+ * event too; if the order then counts as refunded and is not, it counts as paid again. Null where no event
+ * was written.
+ */
+export function noteStripeRefund(
+  db: Db,
+  orderId: string,
+  { refundId, amountCents, status }: StripeRefund,
+): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  const before = sql`
+    ${lockOrders(sql, [orderId])}, noted as (
+      insert into stripe_refunds as f (refund_id, order_id, amount_cents, status)
+      select ${refundId}::text, id, ${amountCents}::int, ${status}::text from locked
+      on conflict (refund_id) do update set status = excluded.status, noted_at = now()
+      where array_position('{pending,succeeded,failed}'::text[], excluded.status)
+          > array_position('{pending,succeeded,failed}'::text[], f.status)
+      -- Of an insert with a conflict clause only a row that was there before has an xmax.
+      returning order_id, f.xmax = 0 as is_new
+    )`;
+  if (status !== 'failed') {
+    const update = sql`
+      update orders set sequence = sequence + 1
+      where id in (select order_id from noted where is_new) and ${amountCents} < delivery_fee_cents`;
+    const event = { type: 'partly_refunded', data: { refund_id: refundId, amount_cents: amountCents } };
+    return changeOrder(db, update, event, { before, notice: 'details' });
+  }
+  const isMissing = sql`payment_status = 'refunded' and delivery_fee_cents > (
+    select coalesce(sum(amount_cents), 0) from stripe_refunds f
+    where f.order_id = orders.id and f.status <> 'failed' and f.refund_id <> ${refundId})`;
+  const update = sql`
+    update orders set sequence = sequence + 1,
+      payment_status = case when ${isMissing} then 'paid' else payment_status end,
+      refund_id = case when ${isMissing} then null else refund_id end
+    where id in (select order_id from noted)`;
+  const after = sql`, refused as (
+      update refunds set status = 'refused', failure_code = 'failed_later', settled_at = now() from changed
+      where refunds.order_id = changed.id and refunds.status = 'refunded' and changed.payment_status = 'paid'
+    )`;
+  // Of an order that ended when it was refunded already, none was made by a job.
+  const jobs = sql`
+    select 'refund' as queue, now() as run_at
+    where changed.status in ('cancelled', 'expired') and changed.payment_status = 'paid'
+      and not exists (select from refunds f where f.order_id = changed.id)`;
+  const event = { type: 'refund_failed', data: { code: 'failed_later', refund_id: refundId } };
+  return changeOrder(db, update, event, { before, jobs, after, notice: 'details' });
+}
+
+/**
+ * Makes a paid order refunded if what Stripe gave back is the whole fee. To be called after
+ * {@link noteStripeRefund}, whose commits it has to see, also those that it waits for: a refund may fail at the
+ * same moment. Null where it is not, or was refunded before.
+ */
+export function settleStripeRefunds(db: Db, orderId: string): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  // Of an order that ended undelivered, a trigger on `refund_id` writes the row in `refunds`.
+  const update = sql`
+    update orders set payment_status = 'refunded', sequence = sequence + 1, refund_id = (
+      select refund_id from stripe_refunds f where f.order_id = orders.id and f.status <> 'failed'
+      order by noted_at desc, refund_id desc limit 1)
+    where id = ${orderId} and payment_status = 'paid' and delivery_fee_cents <= stripe_refunded_cents(id)`;
+  return changeOrder(db, update, { type: 'refunded' }, { notice: 'details' });
+}
+
+export type StripeDispute = {
+  readonly disputeId: string;
+  readonly amountCents: number;
+  readonly reason: string;
+  /** `won`: the operator keeps the fee. */
+  readonly status: 'open' | 'won' | 'lost';
+};
+
+/**
+ * Notes a dispute. While it is open, and when it is lost, the payout of its order is held, if it is not paid
+ * out; one that is won lets it go, by triggers. What Stripe said last holds, also after a closing, as a bank may
+ * decide anew and a loss may be appealed; of two events of one second the one that closes. Null for an unknown order,
+ * and where nothing changes.
+ *
+ * @param toldAt when Stripe made the event, in whole seconds
+ */
+export function noteDispute(
+  db: Db,
+  orderId: string,
+  { disputeId, amountCents, reason, status }: StripeDispute,
+  toldAt: Date,
+): Promise<ChangedOrder | null> {
+  const { sql } = db;
+  const lastTold = sql`coalesce(d.told_at, date_trunc('second', coalesce(d.closed_at, d.noted_at)))`;
+  const before = sql`
+    ${lockOrders(sql, [orderId])}, noted as (
+      insert into disputes as d (dispute_id, order_id, amount_cents, reason, status, closed_at, told_at)
+      select ${disputeId}::text, id, ${amountCents}::int, ${reason}::text, ${status}::text,
+        case when ${status}::text <> 'open' then now() end, ${toldAt}::timestamptz
+      from locked
+      on conflict (dispute_id) do update
+      set status = excluded.status, closed_at = excluded.closed_at, told_at = excluded.told_at
+      where d.status <> excluded.status and (excluded.told_at > ${lastTold}
+        or (excluded.told_at = ${lastTold} and excluded.status <> 'open'))
+      returning order_id
+    )`;
+  const update = sql`
+    update orders set sequence = sequence + 1 where id in (select order_id from noted)`;
+  const opened = { type: 'disputed', data: { dispute_id: disputeId, code: reason, amount_cents: amountCents } };
+  const closed = { type: 'dispute_closed', data: { dispute_id: disputeId, outcome: status } };
+  return changeOrder(db, update, status === 'open' ? opened : closed, { before, notice: 'details' });
+}

@@ -1,0 +1,48 @@
+import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
+import { inBatches } from '../queues/in-batches.ts';
+import type { JobHandler } from '../queues/job-handler.ts';
+import type { Store } from '../store/store.ts';
+import type { TextBounds } from '../store/texts/text-rows.ts';
+import type { RecordedOptionalText } from '../store/texts/texts.ts';
+import { createTexting, type TextingDeps } from './texting.ts';
+
+declare module '../queues/job-handler.ts' {
+  interface JobHandlers {
+    readonly text: ReturnType<typeof createTextJob>;
+  }
+}
+
+/**
+ * Sends the texts that stores choose, each once: on the way, delivered, not delivered. They have a queue of
+ * their own, because a worker of the version before takes any job of `sms` for the tracking link's.
+ */
+export function createTextJob(
+  deps: TextingDeps & {
+    readonly store: Pick<
+      Store,
+      'openOptionalTexts' | 'countOptionalSends' | 'uncountOptionalSend' | 'recordOptionalTexts' | 'finishJobs'
+    >;
+    /** Bounds the statements in flight that lock orders. */
+    readonly orderLocks: ConcurrencyLimit;
+    readonly bounds: TextBounds;
+  },
+): JobHandler {
+  const { store } = deps;
+  const sender = deps.texts.from;
+  const open = inBatches(
+    (outboxIds: readonly number[]) => store.openOptionalTexts(outboxIds, deps.bounds, sender),
+    String,
+  );
+  const record = inBatches(
+    (texts: readonly RecordedOptionalText[]) => store.recordOptionalTexts(texts, sender),
+    ({ orderId }) => orderId,
+    deps.orderLocks,
+  );
+  return createTexting(deps, {
+    open: ({ outboxId }) => open(outboxId),
+    countSend: inBatches(store.countOptionalSends, ({ orderId }) => orderId),
+    uncountSend: store.uncountOptionalSend,
+    record: ({ orderId, kind }, result, outboxId) => record({ orderId, kind, result, outboxId }),
+    finish: inBatches(store.finishJobs, String),
+  });
+}

@@ -1,0 +1,45 @@
+import { WakeLock } from './wake-lock.ts';
+
+/** Signals a new order by sound and vibration, and keeps the screen on while it is needed. */
+
+const VIBRATION_MS = [300, 150, 300];
+const TONE_HZ = [880, 1_320];
+const TONE_SECONDS = 0.22;
+
+let sound: AudioContext | null = null;
+
+/** Call it while a button is pressed, as browsers allow a page no sound without that. */
+export function allowSound(): void {
+  try {
+    sound ??= new AudioContext();
+    void sound.resume().catch(() => {});
+  } catch {
+    sound = null;
+  }
+}
+
+export function ring(): void {
+  // A page may vibrate the phone only after the first tap.
+  if (navigator.userActivation?.hasBeenActive !== false) navigator.vibrate?.(VIBRATION_MS);
+  if (sound?.state !== 'running') return;
+  const volume = sound.createGain();
+  volume.gain.value = 0.25;
+  volume.connect(sound.destination);
+  for (const [index, hertz] of TONE_HZ.entries()) {
+    const tone = sound.createOscillator();
+    tone.frequency.value = hertz;
+    tone.connect(volume);
+    tone.start(sound.currentTime + index * TONE_SECONDS);
+    tone.stop(sound.currentTime + (index + 1) * TONE_SECONDS);
+  }
+}
+
+const screen = new WakeLock(async () => {
+  if (!('wakeLock' in navigator) || document.visibilityState !== 'visible') return null;
+  return navigator.wakeLock.request('screen');
+});
+
+/** Keeps the screen on or not. Call it again when the page is visible, as a hidden page loses its lock. */
+export function keepAwake(on: boolean): Promise<void> {
+  return screen.keep(on);
+}

@@ -1,0 +1,406 @@
+import { below, PROOF_DROPOFF_METERS } from '../../limits.ts';
+import { allowSound, keepAwake, ring } from './alert.ts';
+import { DriverApi } from './api.ts';
+import { clockAheadMs, nowMs } from './clock.ts';
+import { ask, followDialogs, followQuestions } from './dialogs.ts';
+import { byId, element } from './dom.ts';
+import { HandoverPhoto } from './handover.ts';
+import { say, translateMarkup } from './language.ts';
+import type { Screen } from './model.ts';
+import { ringNoMore, ringWhenClosed } from './push.ts';
+import { isResting } from './rest.ts';
+import { type Fix, farFromDoor } from './route.ts';
+import { Session } from './session.ts';
+import { type LinkResult, signInByLink, signInByText } from './sign-in.ts';
+import { type Action, type ActionKind, type DriverOrder, type DriverState, type Stop, stateOf } from './state.ts';
+import { giveUpOf, type Next, nextOf, primaryOf, stopWords } from './stop-words.ts';
+import { becomeWriter, type DriverStore, kept, openStore } from './store.ts';
+import { announce, idleOf, render } from './view.ts';
+import {
+  clockWords,
+  distanceWords,
+  gainedWords,
+  leftBehindWords,
+  lostWords,
+  refusalWords,
+  waitingWords,
+} from './words.ts';
+import { useWorker } from './worker-client.ts';
+
+/**
+ * Distance from the door, beyond what the fix is off, at which a driver's page asks whether they hand over
+ * there. Above PROOF_DROPOFF_METERS and below DOOR_FAR_METERS, which holds the payout.
+ */
+const HANDOVER_ASK_METERS = 300;
+
+/* @__PURE__ */ below({ PROOF_DROPOFF_METERS }, { HANDOVER_ASK_METERS });
+
+/** Time without an answer after which an action is shown as waiting; sooner it would only flicker. */
+const SHOW_WAITING_MS = 3_000;
+const REFRESH_AGE_MS = 10_000;
+/** Age of a position at which it says nothing of the door at which a driver stands. */
+const FIX_MS = 60_000;
+/** For how many hours a driver may go on duty, beside as long as they like. */
+const DUTY_HOURS = [1, 2, 4, 8];
+const HOUR_MS = 3_600_000;
+const NOTHING = { orders: [], stops: [], ended: null };
+
+let screen: Screen = 'none';
+let session: Session | null = null;
+/** What the driver is told until they have seen it, beside what the service refused. */
+let refusal: string | null = null;
+/** On the sign-in page: what waits on this phone for its driver. */
+let leftBehind: readonly Action[] = [];
+let gained: string | null = null;
+let said = '';
+let photo: HandoverPhoto;
+let store: DriverStore;
+/** The orders of the next stop whose parcels the driver has ticked. */
+const ticked = new Set<string>();
+
+/** The next stop as it is shown. */
+function nextStop(): Next | null {
+  if (!session) return null;
+  const { stops, orders } = session.shown;
+  return nextOf(stops, orders, session.door?.orderId ?? null);
+}
+
+function show(): void {
+  const shown = session?.shown ?? NOTHING;
+  const connected = session?.linkState === 'live' || session?.linkState === 'replaced';
+  const slow = slowActions();
+  const next = nextStop();
+  const door = next?.atDoor ? next.orders[0] : null;
+  const refused = session?.refused[0];
+  render(say, {
+    screen,
+    link: session?.linkState ?? 'connecting',
+    shown,
+    doorOrderId: door?.id ?? null,
+    ticked,
+    onDuty: session?.onDuty ?? false,
+    onDutyUntil: session?.onDutyUntil ?? null,
+    dutyWaits: session?.dutyWaits ?? false,
+    waitAt: session?.waitAt ?? null,
+    problem: session?.problem ?? null,
+    fix: freshFix(),
+    positionAgeMs: session?.sentFix ? ageOf(session.sentFix.takenMs) : null,
+    waiting: session?.isUnkept ? say('notKept') : waitingWords(say, slow, connected),
+    late: slow.length > 0,
+    finished: session?.finished ?? null,
+    clock: clockWords(say, clockAheadMs()),
+    refusal: refused ? refusalWords(say, refused) : refusal,
+    photos: withPhoto(refused ? [refused] : leftBehind),
+    leftBehind: leftBehindWords(say, leftBehind),
+    gained,
+    photo: photo.of(door),
+    day: session?.day ?? null,
+  });
+  sayChange(next, slow.length > 0);
+}
+
+function withPhoto(actions: readonly Action[]): readonly Action[] {
+  return actions.filter(({ photo: taken }) => taken !== null);
+}
+
+/** Time since the phone's clock showed `ms`, which is that of the phone's positions too. */
+function ageOf(ms: number): number {
+  return Math.max(0, Date.now() - ms);
+}
+
+function freshFix(): Fix | null {
+  const sent = session?.sentFix;
+  return sent && ageOf(sent.takenMs) < FIX_MS ? sent.fix : null;
+}
+
+/** The waiting actions, once the first one has waited long enough to be shown. */
+function slowActions(): readonly Action[] {
+  const waiting = session?.waiting ?? [];
+  const offline = session?.linkState === 'offline';
+  const oldestMs = Date.parse(waiting[0]?.capturedAt ?? '');
+  const young = !offline && Math.abs(nowMs() - oldestMs) < SHOW_WAITING_MS;
+  if (young) setTimeout(show, SHOW_WAITING_MS);
+  return young ? [] : waiting;
+}
+
+/** Announces the driver's next step to screen readers when it has changed. */
+function sayChange(next: Next | null, late: boolean): void {
+  if (!session || screen !== 'work') return;
+  const { shown, onDuty, problem, waitAt } = session;
+  const words = next ? stopWords(say, next) : null;
+  const now = words
+    ? `${words.step} ${words.headline}`
+    : idleOf(say, { shown, late, onDuty, problem, waitAt }).headline;
+  const done = byId('finished').hidden || words ? '' : byId('finished').textContent;
+  const text = [gained, done, now, byId('waiting').textContent].filter(Boolean).join('. ');
+  if (text !== said) announce(text);
+  said = text;
+}
+
+async function enter(token: string, state: DriverState | null): Promise<void> {
+  screen = 'work';
+  refusal = null;
+  leftBehind = [];
+  gained = null;
+  session?.stop();
+  becomeWriter();
+  session = new Session(token, state, store, {
+    changed() {
+      if (session?.linkState === 'replaced') screen = 'replaced';
+      stayAwake();
+      show();
+    },
+    gained: tellGained,
+    lost: tellLost,
+    signedOut: () => leave(say('tokenRevoked')),
+  });
+  show();
+  void ringWhenClosed(token, false);
+  await session.start();
+  show();
+}
+
+function tellGained(orders: readonly DriverOrder[], isFirst: boolean): void {
+  // The first order is the screen itself.
+  gained = isFirst ? null : gainedWords(say, orders);
+  ring();
+}
+
+function tellLost(orders: readonly DriverOrder[]): void {
+  for (const { id } of orders) {
+    ticked.delete(id);
+    if (photo.isFor(id)) void photo.forget();
+  }
+  refusal = lostWords(say, orders);
+}
+
+/** Keeps the screen on while the driver works: on duty, or with something to bring to its end. */
+function stayAwake(): void {
+  const works = session !== null && (session.onDuty || session.shown.orders.length > 0);
+  void keepAwake(screen === 'work' && works);
+}
+
+/** Returns to the sign-in. Unsent actions stay on the phone until their driver signs in again. */
+function leave(why: string): void {
+  session?.stop();
+  session = null;
+  kept.signOut();
+  refusal = null;
+  showSignIn();
+  byId('sign-in-problem').textContent = why;
+}
+
+/** Shows the sign-in with what waits on this phone for its driver. */
+function showSignIn(): void {
+  screen = 'sign-in';
+  stayAwake();
+  show();
+  const read = store.all().catch(() => []);
+  void read.then((actions) => {
+    if (screen !== 'sign-in') return;
+    leftBehind = actions;
+    show();
+  });
+}
+
+async function signIn(event: Event): Promise<void> {
+  event.preventDefault();
+  allowSound();
+  const field = byId<HTMLInputElement>('token');
+  const button = byId<HTMLButtonElement>('sign-in-button');
+  const token = field.value.trim();
+  button.disabled = true;
+  const link = await signInByText(token);
+  if (link) {
+    button.disabled = false;
+    return enterByLink(link);
+  }
+  // Only printable ASCII can stand in a header.
+  const answer = /^[\x21-\x7e]+$/.test(token) ? await new DriverApi(token).state() : { kind: 'signed_out' as const };
+  button.disabled = false;
+  if (answer.kind !== 'ok') {
+    byId('sign-in-problem').textContent = say(answer.kind === 'signed_out' ? 'tokenUnknown' : 'noAnswer');
+    field.focus();
+    return;
+  }
+  field.value = '';
+  byId('sign-in-problem').textContent = '';
+  kept.signIn(token);
+  const state = stateOf(answer.value);
+  kept.keepState(state);
+  // Asks the browser not to delete unsent actions.
+  void navigator.storage?.persist?.().catch(() => false);
+  await enter(token, state);
+}
+
+/** Signs in with the token of a link, which cannot be had again, or shows what is wrong with the link. */
+async function enterByLink(link: LinkResult): Promise<void> {
+  byId('sign-in-problem').textContent = 'problem' in link ? link.problem : '';
+  if ('problem' in link) return;
+  byId<HTMLInputElement>('token').value = '';
+  kept.signOut();
+  kept.signIn(link.token);
+  await enter(link.token, null);
+}
+
+async function press(): Promise<void> {
+  if (isResting(byId('primary'))) return;
+  allowSound();
+  gained = null;
+  const next = nextStop();
+  if (!next) return goOnDuty();
+  const [order] = next.orders;
+  const primary = primaryOf(say, next, ticked, photo.isFor(order.id));
+  if (!primary || primary.orderIds.length === 0) return;
+  if (primary.kind === 'deliver') deliver(next.stop, order);
+  else if (primary.kind !== 'arrive') await act(primary.kind, primary.orderIds);
+}
+
+function arrive(): void {
+  const next = nextStop();
+  if (!next || isResting(byId('arrive'))) return;
+  allowSound();
+  gained = null;
+  session?.arrive(next.orders[0].id);
+}
+
+async function act(kind: ActionKind, orderIds: readonly string[], reason?: string): Promise<void> {
+  for (const id of orderIds) ticked.delete(id);
+  await session?.act(kind, orderIds, reason === undefined ? {} : { reason });
+  if (kind !== 'pick-up' && orderIds.some((id) => photo.isFor(id))) await photo.forget();
+  show();
+}
+
+/** Hands over, or asks first where the driver seems to be elsewhere. Without a camera there is no photo. */
+function deliver(stop: Stop, order: DriverOrder, hasCamera = true): void {
+  const handOver = async () => {
+    const taken = photo.take(order);
+    if (!taken && hasCamera) return;
+    await session?.act('deliver', [order.id], { photo: taken });
+    await photo.forget();
+    show();
+  };
+  const meters = farFromDoor(freshFix(), stop, HANDOVER_ASK_METERS);
+  if (meters === null) return void handOver();
+  const name = order.dropoff.name ?? say('theCustomer');
+  const text = say('farText', { distance: distanceWords(say, meters), name });
+  ask('far', text, [order.id], () => void handOver());
+}
+
+/** Offers a handover that the operator looks at, so that a broken camera sends no parcel back. */
+function deliverWithoutPhoto(): void {
+  const next = nextStop();
+  if (!next?.atDoor || isResting(byId('no-camera'))) return;
+  const [order] = next.orders;
+  ask('no-photo', say('noPhotoText'), [order.id], () => deliver(next.stop, order, false));
+}
+
+function goOnDuty(): void {
+  const hours = Number(byId<HTMLSelectElement>('duty-hours').value);
+  const until = hours > 0 ? new Date(nowMs() + hours * HOUR_MS).toISOString() : null;
+  session?.setDuty({ onDuty: true, until });
+  void ringWhenClosed(kept.token() ?? '', true);
+}
+
+/** Goes off duty or on again. Whoever has parcels on board is asked, as they keep them. */
+function pressDuty(): void {
+  if (byId('duty-off').dataset.wants === 'on') {
+    session?.setDuty({ onDuty: true, until: null });
+    return;
+  }
+  const stopOrders = () => session?.setDuty({ onDuty: false, until: null });
+  const onBoard = (session?.shown.orders ?? []).filter(({ status }) => status !== 'driver_assigned');
+  if (onBoard.length === 0) {
+    stopOrders();
+    return;
+  }
+  const ids = onBoard.map(({ id }) => id);
+  ask('last', say('lastText', { count: ids.length }), ids, stopOrders);
+}
+
+function tick({ target }: Event): void {
+  if (!(target instanceof HTMLInputElement)) return;
+  if (target.checked) ticked.add(target.value);
+  else ticked.delete(target.value);
+  show();
+}
+
+function goFirst({ target }: Event): void {
+  const { kind, order: orderId } = (target as Element).closest('button')?.dataset ?? {};
+  if (orderId !== undefined) session?.choose({ kind: kind as Stop['kind'], orderId });
+}
+
+async function signOut(): Promise<void> {
+  void ringNoMore(kept.token() ?? '');
+  await photo.forget();
+  leave('');
+}
+
+function listen(): void {
+  byId('sign-in-form').addEventListener('submit', (event) => void signIn(event));
+  byId('primary').addEventListener('click', () => void press());
+  byId('arrive').addEventListener('click', arrive);
+  byId('no-camera').addEventListener('click', deliverWithoutPhoto);
+  byId('not-there').addEventListener('click', () => session?.leaveDoor());
+  byId('duty-off').addEventListener('click', pressDuty);
+  byId('parcels').addEventListener('change', tick);
+  byId('stops').addEventListener('click', goFirst);
+  byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
+  byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
+  byId('refusal-ok').addEventListener('click', () => {
+    const refused = session?.refused[0];
+    if (refused) void session?.dismiss(refused);
+    else refusal = null;
+    show();
+  });
+  followDialogs(say, {
+    giveUp() {
+      const next = nextStop();
+      return next && session ? giveUpOf(say, next, session.shown.orders) : null;
+    },
+    give: (kind, orderIds, reason) => void act(kind, orderIds, reason),
+    leave: () => void signOut(),
+    owes: () => (session?.waiting.length ?? 0) > 0,
+  });
+  followQuestions();
+  window.addEventListener('online', () => session?.wake());
+  window.addEventListener('offline', () => session?.wentOffline());
+  window.addEventListener('pageshow', (event) => event.persisted && session?.wake());
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState !== 'visible') return;
+    session?.wake();
+    stayAwake();
+  });
+  setInterval(() => document.visibilityState === 'visible' && show(), REFRESH_AGE_MS);
+}
+
+function offerHours(): void {
+  const option = (value: number, text: string) => {
+    const made = element('option', text);
+    made.setAttribute('value', String(value));
+    return made;
+  };
+  const hours = DUTY_HOURS.map((count) => option(count, say('dutyHours', { count })));
+  byId('duty-hours').append(option(0, say('dutyOpen')), ...hours);
+}
+
+async function main(): Promise<void> {
+  translateMarkup();
+  offerHours();
+  byId('insecure').hidden = window.isSecureContext;
+  store = await openStore();
+  photo = new HandoverPhoto(store, show, () => {
+    refusal = say('photoUnreadable');
+    show();
+  });
+  await photo.open();
+  listen();
+  useWorker();
+  const link = await signInByLink();
+  const token = link && 'token' in link ? null : kept.token();
+  if (token !== null) return enter(token, kept.state());
+  showSignIn();
+  if (link) await enterByLink(link);
+}
+
+void main();

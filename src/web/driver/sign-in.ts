@@ -1,0 +1,95 @@
+import { newActionId } from './phone.ts';
+import { sayOfPhone } from './phone-words.ts';
+
+/** What stands behind `#` in a sign-in link; the service never sees that part of an address. */
+const MARK = '#sign-in=';
+/** How a code begins, by which it is told from a token. */
+const CODE = 'sdl_';
+const ATTEMPT = 'sameday-driver-sign-in';
+const REQUEST_MS = 10_000;
+
+/** What became of a sign-in link: the token, or what to say to the driver. */
+export type LinkResult = { readonly token: string } | { readonly problem: string };
+
+/**
+ * Exchanges the link by which the page was opened for a token; null where it was opened without one. The code
+ * leaves the address with the answer. Without an answer it stays, so that loading the page again tries again,
+ * with the same attempt, by which a lost answer comes again.
+ */
+export async function signInByLink(): Promise<LinkResult | null> {
+  // A page that is open already is told of a link by this alone.
+  window.addEventListener('hashchange', () => codeOf(location.hash) !== null && location.reload());
+  const code = codeOf(location.hash);
+  if (code === null) return null;
+  const { result, isFinal } = await resultOf(code);
+  if (isFinal) history.replaceState(null, '', location.pathname + location.search);
+  return result;
+}
+
+/**
+ * The same for a link, or its code, that was pasted in place of a token; null for another text. An installed
+ * page of an iPhone has a storage of its own, and no link leads into it.
+ */
+export async function signInByText(text: string): Promise<LinkResult | null> {
+  const code = codeOf(text) ?? (text.startsWith(CODE) ? text : null);
+  return code === null ? null : (await resultOf(code)).result;
+}
+
+async function resultOf(code: string): Promise<{ readonly result: LinkResult; readonly isFinal: boolean }> {
+  const reply = await exchange(code);
+  if (reply?.status === 429) return { result: { problem: sayOfPhone('linkTooMany') }, isFinal: false };
+  const isFinal = reply !== null && (reply.token !== null || reply.status < 500);
+  if (!isFinal) return { result: { problem: sayOfPhone('linkLater') }, isFinal };
+  keep(null);
+  return { result: reply.token === null ? { problem: sayOfPhone('linkDead') } : { token: reply.token }, isFinal };
+}
+
+/** The code behind the mark; null without one. */
+function codeOf(address: string): string | null {
+  const at = address.indexOf(MARK);
+  return at < 0 ? null : address.slice(at + MARK.length);
+}
+
+/** Null without an answer. */
+async function exchange(code: string): Promise<{ readonly status: number; readonly token: string | null } | null> {
+  const attempt = kept(code) ?? newActionId();
+  keep(`${code} ${attempt}`);
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), REQUEST_MS);
+  try {
+    const response = await fetch('/driver/sign-in', {
+      method: 'POST',
+      body: JSON.stringify({ code, attempt }),
+      headers: { 'Content-Type': 'application/json' },
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      signal: abort.signal,
+    });
+    const body = (await response.json()) as { readonly driver_token?: unknown } | null;
+    return { status: response.status, token: typeof body?.driver_token === 'string' ? body.driver_token : null };
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The attempt at this code of an earlier page, which may have been another tab. */
+function kept(code: string): string | null {
+  try {
+    const [of, attempt] = (localStorage.getItem(ATTEMPT) ?? '').split(' ');
+    return of === code ? (attempt ?? null) : null;
+  } catch {
+    return null;
+  }
+}
+
+function keep(text: string | null): void {
+  try {
+    if (text === null) localStorage.removeItem(ATTEMPT);
+    else localStorage.setItem(ATTEMPT, text);
+  } catch {
+    // Then a lost answer costs a new link.
+  }
+}

@@ -1,0 +1,171 @@
+import type { ActionStore } from './queue.ts';
+import type { Door } from './route.ts';
+import { type Action, type DriverState, stateOf, type ToldState } from './state.ts';
+
+const DATABASE = 'sameday-driver';
+const ACTIONS = 'actions';
+const DRAFTS = 'drafts';
+const TOKEN = 'sameday-driver-token';
+const STATE = 'sameday-driver-state';
+const OFF_DUTY = 'sameday-driver-off-duty';
+const DOOR = 'sameday-driver-door';
+
+/** A photo that was taken and not sent, as some phones end a page while the camera is open. */
+export type Draft = { readonly orderId: string; readonly photo: ArrayBuffer };
+
+export type DriverStore = ActionStore & {
+  draft(): Promise<Draft | null>;
+  keepDraft(draft: Draft | null): Promise<void>;
+};
+
+/** Opens the phone's storage in IndexedDB, or in memory where the browser has none; `add` then fails. */
+export async function openStore(): Promise<DriverStore> {
+  try {
+    return overIndexedDb(await openDatabase());
+  } catch {
+    return inMemory();
+  }
+}
+
+function openDatabase(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(ACTIONS, { keyPath: 'id' });
+      request.result.createObjectStore(DRAFTS);
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+    request.onblocked = () => reject(new Error('another window holds the storage'));
+  });
+}
+
+type Use<Value> = (store: IDBObjectStore) => { readonly result: Value };
+
+function overIndexedDb(opened: IDBDatabase): DriverStore {
+  let database = opened;
+  const once = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
+    const transaction = database.transaction(name, mode);
+    const request = use(transaction.objectStore(name));
+    await finished(transaction);
+    return request.result;
+  };
+  /** Opens the storage once more on failure, as some phones cut a hidden page off from it. */
+  const run = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
+    try {
+      return await once(name, mode, use);
+    } catch {
+      database.close();
+      database = await openDatabase();
+      return once(name, mode, use);
+    }
+  };
+  const read = <Value>(name: string, use: Use<Value>) => run(name, 'readonly', use);
+  const write = async (name: string, use: Use<unknown>) => void (await run(name, 'readwrite', use));
+  return {
+    async all() {
+      const actions = await read<Action[]>(ACTIONS, (store) => store.getAll());
+      return actions.sort((a, b) => a.number - b.number);
+    },
+    add: (action) => write(ACTIONS, (store) => store.put(action)),
+    remove: (id) => write(ACTIONS, (store) => store.delete(id)),
+    draft: async () => (await read<Draft | undefined>(DRAFTS, (store) => store.get(0))) ?? null,
+    keepDraft: (draft) => write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0))),
+  };
+}
+
+function finished(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onerror = () => reject(transaction.error);
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+function inMemory(): DriverStore {
+  const actions = new Map<string, Action>();
+  let draft: Draft | null = null;
+  return {
+    all: async () => [...actions.values()],
+    async add(action) {
+      actions.set(action.id, action);
+      throw new Error('kept only while the page is open');
+    },
+    remove: async (id) => void actions.delete(id),
+    draft: async () => draft,
+    async keepDraft(next) {
+      draft = next;
+    },
+  };
+}
+
+/** The lock of the page that may write what all pages of this phone share. */
+const WRITER = 'sameday-driver-writer';
+let isWriter = true;
+/** How often this page took the lock, also from itself. */
+let claims = 0;
+
+/**
+ * Makes this page the one that keeps the state, in place of another window or the page beside the installed app:
+ * the service tells an order's customer to the page that the driver uses, and the others know less.
+ */
+export function becomeWriter(): void {
+  isWriter = true;
+  const mine = ++claims;
+  // Without https there is no lock, and no way to find another page out.
+  const stolen = navigator.locks?.request(WRITER, { steal: true }, () => new Promise(() => {}));
+  stolen?.catch(() => {
+    if (mine === claims) isWriter = false;
+  });
+}
+
+/** The token and the last state, in local storage. A browser that keeps nothing asks to sign in again. */
+export const kept = {
+  token: (): string | null => read(TOKEN),
+  signIn: (token: string): void => write(TOKEN, token),
+  /** The last state, so that the driver can read the order without a network. */
+  state(): DriverState | null {
+    const told = parsed<ToldState>(read(STATE));
+    return told && stateOf(told);
+  },
+  /** Where the driver was asked to wait is old news for the next page. */
+  keepState(state: DriverState): void {
+    if (isWriter) write(STATE, JSON.stringify({ ...state, wait_at: null }));
+  },
+  /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
+  wantsOffDuty: (): boolean => read(OFF_DUTY) !== null,
+  keepWantedDuty: (onDuty: boolean | null): void => write(OFF_DUTY, onDuty === false ? 'yes' : null),
+  /** The door at which the driver stands, as some phones end a page while the camera is open. */
+  door: (): Door | null => parsed<Door>(read(DOOR)),
+  keepDoor(door: Door | null): void {
+    if (isWriter) write(DOOR, door && JSON.stringify(door));
+  },
+  signOut(): void {
+    for (const key of [TOKEN, STATE, OFF_DUTY, DOOR]) write(key, null);
+  },
+};
+
+function parsed<Value>(text: string | null): Value | null {
+  try {
+    return JSON.parse(text ?? 'null') as Value | null;
+  } catch {
+    return null;
+  }
+}
+
+function read(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function write(key: string, value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, value);
+  } catch {
+    // The page works without it, but not over a restart.
+  }
+}

@@ -1,0 +1,68 @@
+import type { ShownPosition } from '../../domain/shown-position.ts';
+import type { TrackingView } from '../../tracking/tracking-view.ts';
+import { way } from './distance.ts';
+import { DRIVER_ICON, HOME_ICON, STORE_ICON } from './pins.ts';
+import { say } from './track-words.ts';
+
+/**
+ * The way of an order where no map tiles are set up: store, driver and door on a line, with how far apart they
+ * are. A screen reader gets the same as one sentence.
+ */
+export class DeliveryLine {
+  readonly #element: HTMLElement;
+
+  constructor(element: HTMLElement) {
+    this.#element = element;
+    element.className = 'line';
+  }
+
+  show({ pickup, store_name: store, home }: TrackingView, driver: ShownPosition | null, name: string): void {
+    if (!driver) {
+      this.#draw('', [stop('store-pin', STORE_ICON, store)]);
+      return;
+    }
+    const toStore = way(pickup, driver, driver.precision === 'approximate');
+    const start = [stop('store-pin', STORE_ICON, store), leg(toStore), stop('driver-pin', DRIVER_ICON, name)];
+    if (!home) {
+      this.#draw(say('from_store', { driver: name, way: toStore, store }), start);
+      return;
+    }
+    const rest = way(driver, home, false);
+    const told = say('from_store_and_door', { driver: name, way: toStore, store, rest });
+    this.#draw(told, [...start, leg(rest), stop('home-pin', HOME_ICON, say('your_door'))]);
+  }
+
+  /** Removes every trace of positions. */
+  forget(): void {
+    this.#element.replaceChildren();
+  }
+
+  #draw(told: string, items: readonly HTMLElement[]): void {
+    const sentence = document.createElement('p');
+    sentence.className = 'unseen';
+    sentence.textContent = told;
+    const list = document.createElement('div');
+    list.setAttribute('aria-hidden', String(told !== ''));
+    list.replaceChildren(...items);
+    this.#element.replaceChildren(sentence, list);
+  }
+}
+
+function stop(className: string, icon: string, text: string): HTMLElement {
+  const pin = document.createElement('span');
+  pin.className = `pin ${className}`;
+  pin.innerHTML = icon;
+  const label = document.createElement('bdi');
+  label.textContent = text;
+  const item = document.createElement('p');
+  item.className = 'line-stop';
+  item.append(pin, label);
+  return item;
+}
+
+function leg(text: string): HTMLElement {
+  const item = document.createElement('p');
+  item.className = 'line-leg';
+  item.textContent = text;
+  return item;
+}

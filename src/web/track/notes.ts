@@ -1,0 +1,106 @@
+import type { TrackingStatus } from '../../tracking/messages.ts';
+import type { TrackingView } from '../../tracking/tracking-view.ts';
+import type { TrackingKey } from '../../words/tracking.ts';
+import { byId } from './render.ts';
+import { say } from './track-words.ts';
+
+type Notes = NonNullable<TrackingView['dropoff_notes']>;
+
+/** Longest wait for the service to take the notes, in milliseconds. */
+const SAVE_MS = 15_000;
+const SAID = new Map<number, TrackingKey>([
+  [409, 'notes_too_late'],
+  [429, 'notes_too_often'],
+]);
+
+/** The form in which the customer says where the parcel goes, until the driver has it. */
+export class NotesForm {
+  readonly #path: string;
+  readonly #saved: (view: TrackingView) => void;
+  readonly #text = byId<HTMLTextAreaElement>('notes-text');
+  readonly #door = byId<HTMLInputElement>('notes-door');
+  readonly #save = byId<HTMLButtonElement>('notes-save');
+  /** What the form was filled with last. */
+  #known: Notes = { instructions: null, leave_at_door: false };
+  #isSaving = false;
+
+  /** @param saved called with the order as it is after the notes were taken */
+  constructor(token: string, saved: (view: TrackingView) => void) {
+    this.#path = `/track/${token}/dropoff`;
+    this.#saved = saved;
+    byId<HTMLFormElement>('notes-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#send();
+    });
+  }
+
+  /**
+   * Fills the form in, unless the customer has begun to write. Without notes it goes away with its text; what is
+   * not saved by then stays until the order has ended, and the form says that it is too late.
+   */
+  show(notes: TrackingView['dropoff_notes'], final: boolean): void {
+    const isLate = notes === null && !final && this.#isChanged();
+    byId('notes-card').hidden = notes === null && !isLate;
+    this.#text.readOnly = notes === null;
+    this.#door.disabled = notes === null;
+    this.#save.disabled = notes === null || this.#isSaving;
+    if (isLate && !this.#isSaving) this.#say('notes_too_late');
+    else if (notes === null && !isLate) this.#fill({ instructions: null, leave_at_door: false });
+    else if (notes !== null && !(this.#isChanged() && this.#isChanged(notes))) this.#fill(notes);
+  }
+
+  #fill(notes: Notes): void {
+    this.#known = notes;
+    this.#text.value = notes.instructions ?? '';
+    this.#door.checked = notes.leave_at_door;
+  }
+
+  #isChanged(since = this.#known): boolean {
+    return this.#text.value !== (since.instructions ?? '') || this.#door.checked !== since.leave_at_door;
+  }
+
+  async #send(): Promise<void> {
+    const written = this.#text.value;
+    const sent = { instructions: written.trim() || null, leave_at_door: this.#door.checked };
+    this.#isSaving = true;
+    this.#save.disabled = true;
+    this.#say('notes_saving');
+    const answer = await put(this.#path, sent);
+    this.#isSaving = false;
+    this.#save.disabled = this.#text.readOnly;
+    if (typeof answer === 'number') {
+      this.#say(this.#text.readOnly ? 'notes_too_late' : (SAID.get(answer) ?? 'notes_failed'));
+      return;
+    }
+    const isAll = this.#text.value === written && this.#door.checked === sent.leave_at_door;
+    // What was written meanwhile stays.
+    if (isAll) this.#fill(sent);
+    else this.#known = sent;
+    this.#say(isAll ? 'notes_saved' : 'notes_saved_in_part');
+    this.#saved(answer);
+    if (this.#text.readOnly) this.show(null, false);
+  }
+
+  #say(key: TrackingKey): void {
+    byId('notes-state').textContent = say(key);
+  }
+}
+
+/** The order after the change, or the status of the refusal; 0 where there was no answer. */
+async function put(path: string, { instructions, leave_at_door }: Notes): Promise<TrackingView | number> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), SAVE_MS);
+  try {
+    const response = await fetch(path, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ dropoff_instructions: instructions, leave_at_door }),
+      signal: abort.signal,
+    });
+    return response.ok ? ((await response.json()) as TrackingStatus).order : response.status;
+  } catch {
+    return 0;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,152 @@
+import { type Arrival, arrivalTimes } from '../../domain/arrival.ts';
+import { below, POSITION_FRESH_MS } from '../../limits.ts';
+import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from '../../tracking/sentences.ts';
+import type { Stage, TrackingView } from '../../tracking/tracking-view.ts';
+import type { LinkState } from './feed.ts';
+import { localTime, localTimes, say } from './track-words.ts';
+
+/** Age of the driver's position at which the customer's page says so. Above POSITION_FRESH_MS. */
+const DRIVER_UNHEARD_MS = 2 * 60_000;
+
+/* @__PURE__ */ below({ POSITION_FRESH_MS }, { DRIVER_UNHEARD_MS });
+
+export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page lacks #${id}`);
+  return element as E;
+}
+
+/** Shows the view as text. What did not change is left alone, so that a screen reader reads nothing twice. */
+export function renderView(view: TrackingView): void {
+  const where = headline(view, say);
+  setText(byId('headline'), where);
+  setLine('stops', stopsText(view, say));
+  setText(byId('detail'), detail(view, say));
+  setText(byId('store'), view.store_name);
+  const title = `${where} · ${view.store_name}`;
+  if (document.title !== title) document.title = title;
+  const now = document.querySelector<HTMLElement>('.now');
+  if (now) now.dataset.tone = tone(view.status);
+  byId('stages').replaceChildren(...view.stages.map((stage) => stageItem(stage, view)));
+  renderPhoto(view.photo_url);
+}
+
+/**
+ * Shows when the order arrives, as times of the clock, where that is known, else until when it is promised. It is
+ * not read out, as it changes every minute.
+ *
+ * @param writtenMs when the estimate was made, by this page's clock
+ */
+export function renderArrival(arrival: Arrival | null, writtenMs: number, deliverBy: string | null): void {
+  const range = arrivalTimes(arrival, writtenMs);
+  const now = new Date();
+  const clock = range && localTimes(new Date(range.from), new Date(range.to), now);
+  const due = deliverBy === null ? null : new Date(deliverBy);
+  const dueText = due && due > now ? say('due_by', { time: localTime(due, now) }) : '';
+  setLine('arrival', arrivalText(arrival, say, clock) || dueText);
+}
+
+/** Sets a line that is there only with a text. */
+function setLine(id: string, text: string): void {
+  const line = byId(id);
+  setText(line, text);
+  line.hidden = text === '';
+}
+
+function setText(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function stageItem(stage: Stage, { status }: TrackingView): HTMLLIElement {
+  const item = document.createElement('li');
+  item.dataset.state = stage.state;
+  if (stage.state === 'current') item.setAttribute('aria-current', 'step');
+  const dot = document.createElement('span');
+  dot.className = 'dot';
+  dot.setAttribute('aria-hidden', 'true');
+  const label = document.createElement('span');
+  label.className = 'label';
+  label.textContent = stageLabel(stage, status, say);
+  const state = document.createElement('span');
+  state.className = 'unseen';
+  state.textContent = `, ${stageState(stage, say)} `;
+  label.append(state);
+  item.append(dot, label);
+  if (stage.at !== null) item.append(timeElement(stage.at));
+  return item;
+}
+
+function timeElement(iso: string): HTMLTimeElement {
+  const time = document.createElement('time');
+  time.dateTime = iso;
+  time.textContent = localTime(new Date(iso), new Date());
+  return time;
+}
+
+/** Time after which a photo that did not load is asked for again: twice as long each time, up to the second. */
+const PHOTO_RETRY_FIRST_MS = 2_000;
+const PHOTO_RETRY_MAX_MS = 60_000;
+
+function renderPhoto(url: string | null): void {
+  const figure = byId('photo');
+  figure.hidden = url === null;
+  const shown = figure.querySelector('img');
+  if (url !== null && shown?.getAttribute('src') === url) {
+    askAgain(shown, url);
+    return;
+  }
+  shown?.remove();
+  if (url === null) return;
+  const image = document.createElement('img');
+  image.src = url;
+  image.alt = say('photo');
+  figure.prepend(image);
+  askAgain(image, url);
+}
+
+const watched = new WeakSet<HTMLImageElement>();
+
+/** Asks for a photo until it is there. The server's markup may hold one that failed before this script ran. */
+function askAgain(image: HTMLImageElement, url: string): void {
+  if (watched.has(image)) return;
+  watched.add(image);
+  let waitMs = PHOTO_RETRY_FIRST_MS;
+  const failed = (): void => {
+    setTimeout(() => {
+      if (image.isConnected) image.src = url;
+    }, waitMs);
+    waitMs = Math.min(2 * waitMs, PHOTO_RETRY_MAX_MS);
+  };
+  image.addEventListener('error', failed);
+  if (image.complete && image.naturalWidth === 0) failed();
+}
+
+/** The age of a position, in words that change seldom enough to be read. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 5) return say('age_now');
+  if (seconds < 60) return say('age_seconds', { count: seconds });
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? say('age_minutes', { count: minutes }) : say('age_long');
+}
+
+/**
+ * Shows how current the page is, until the order has ended.
+ *
+ * @param positionAgeMs the age of the driver's position; null where none is shown
+ */
+export function renderLink(state: LinkState, final: boolean, positionAgeMs: number | null): void {
+  const isUnheard = state === 'live' && positionAgeMs !== null && positionAgeMs >= DRIVER_UNHEARD_MS;
+  setLine('link', isUnheard && !final ? unheard(positionAgeMs) : linkText(state, final));
+  byId('link').dataset.state = isUnheard ? 'unheard' : state;
+}
+
+function linkText(state: LinkState, final: boolean): string {
+  if (state === 'gone') return say('link_gone');
+  return final || state === 'connecting' || state === 'closed' ? '' : say(`link_${state}`);
+}
+
+function unheard(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  return minutes < 60 ? say('unheard', { count: minutes }) : say('unheard_long');
+}

@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createChargeRetries } from '../../src/payments/charge-retries.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const world = (perHour: number) => {
+  const retries = createChargeRetries(perHour);
+  return (store: string, isMade = true) => retries.run(store, async () => isMade, Boolean);
+};
+
+it('lets a store have so many charges tried again an hour, and others theirs', async () => {
+  const retry = world(2);
+  await retry('one');
+  await retry('one');
+  await expect(retry('one')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 3_600 });
+  await retry('other');
+  vi.advanceTimersByTime(3_600_000);
+  expect(await retry('one')).toBe(true);
+});
+
+it('does not count those that were not made', async () => {
+  const retry = world(1);
+  for (let i = 0; i < 5; i++) expect(await retry('one', false)).toBe(false);
+  expect(await retry('one')).toBe(true);
+  await expect(retry('one')).rejects.toMatchObject({ code: 'rate_limited' });
+});

@@ -1,0 +1,301 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
+import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
+import { createChargeJob, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS } from '../../src/payments/charge.ts';
+import { createStripeCharger } from '../../src/payments/stripe.ts';
+import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
+import { VENDOR_PAUSE_MS } from '../../src/queues/job-limits.ts';
+import type { FaultOrder } from '../../src/sandbox/faults.ts';
+import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/payments/card-tries.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { STEP_MS } from '../harness/patience.ts';
+import { storeOf } from '../harness/store.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
+
+type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** An assigned order, Stripe's stand-in, and the charge job as the worker builds it. */
+async function world(
+  options: { paymentMethod?: string | null; faults?: FaultOrder; loseWrites?: number; standsStillMs?: number } = {},
+) {
+  const { sql } = database;
+  const { paymentMethod = 'pm_card_visa', faults = {} } = options;
+  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl'), searchLagMs: 0 });
+  onTestFinished(() => standIn.close());
+  standIn.orderFaults(faults);
+  const stripe = createStripeCharger({ secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: STEP_MS });
+  onTestFinished(() => stripe.close());
+  const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
+  const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  const recorded: string[] = [];
+  let lose = options.loseWrites ?? 0;
+  let stoodStillMs = 0;
+  const tables = storeOf(sql);
+  const dieBefore = <Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) => {
+    return async (...args: Args): Promise<Result> => {
+      if (lose-- > 0) throw new Error('the worker died before the write');
+      return write(...args);
+    };
+  };
+  const events = new OrderEvents();
+  events.subscribe({ paymentRecorded: (_orderId, status) => void recorded.push(status) });
+  const job = createChargeJob({
+    store: {
+      ...tables,
+      async openPaymentAttempts(ids, maxAttempts) {
+        const opened = await tables.openPaymentAttempts(ids, maxAttempts);
+        stoodStillMs += options.standsStillMs ?? 0;
+        return opened;
+      },
+      recordPaid: dieBefore(tables.recordPaid),
+      recordDeclined: dieBefore(tables.recordDeclined),
+    },
+    orderLocks: limitConcurrency(1),
+    stripe,
+    relay: { relay: () => undefined },
+    events,
+    clock: { now: () => Date.now() + stoodStillMs },
+  });
+  const run = (outboxId = jobs.charge?.id ?? 0) => job({ orderId, outboxId });
+  /** The charges at Stripe for the order; a replayed key makes no other one. */
+  const paidInLedger = () =>
+    (standIn.entries() as LedgerEntry[]).filter(
+      (entry) => entry.metadata?.order_id === orderId && entry.answer?.kind === 'paid',
+    );
+  const outbox = async () =>
+    (await sql`select done_at, failure_code from outbox where id = ${jobs.charge?.id ?? 0}`)[0];
+  return { store, run, recorded, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
+}
+
+test('a good card is charged the stored fee and the order says paid', async () => {
+  const { run, row, recorded, outbox } = await world();
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(await row()).toMatchObject({ payment_status: 'paid', charge_id: expect.stringMatching(/^pi_/) });
+  expect(recorded).toEqual(['paid']);
+  expect((await outbox())?.done_at).toBeInstanceOf(Date);
+});
+
+test('running twice, one after another or at once, charges once', async () => {
+  const { run, paidInLedger, recorded } = await world();
+  await Promise.all([run(), run()].map((each) => each.catch(() => null)));
+  await run();
+  expect(paidInLedger()).toHaveLength(1);
+  expect(recorded).toEqual(['paid']);
+});
+
+test('a worker that dies after Stripe answered leaves a charge that the next one finds', async () => {
+  const { run, paidInLedger, row } = await world({ loseWrites: 1 });
+  await expect(run()).rejects.toThrow('died before the write');
+  expect((await row()).payment_status).toBe('processing');
+  expect(await run()).toEqual({ kind: 'done' });
+  expect((await row()).payment_status).toBe('paid');
+  expect(paidInLedger()).toHaveLength(1);
+});
+
+test('a hard decline fails the payment for good, with its code', async () => {
+  const { run, row, recorded } = await world({ paymentMethod: 'pm_card_chargeDeclined' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(await row()).toMatchObject({ payment_status: 'failed', status: 'driver_assigned' });
+  expect((await row()).payment_failure_code).toBeTruthy();
+  expect(recorded).toEqual(['failed']);
+});
+
+test('a card that needs its holder fails the payment with that code', async () => {
+  const { run, row } = await world({ paymentMethod: 'pm_card_authenticationRequired' });
+  await run();
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'authentication_required' });
+});
+
+test('a store without a card fails the payment without asking Stripe', async () => {
+  const { run, row, standIn } = await world({ paymentMethod: null });
+  await run();
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'no_card_on_file' });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test.each([
+  ['a reset after the effect', { kind: 'reset', effect: 'after' }],
+  ['a 500 after the effect', { kind: 'status', status: 500, effect: 'after', sticky: false }],
+  ['a reset before the effect', { kind: 'reset', effect: 'before' }],
+  ['a 500 before the effect', { kind: 'status', status: 500, effect: 'before', sticky: false }],
+] as const)('%s is tried again under the same key and charges once', async (_name, fault) => {
+  const { run, row, paidInLedger } = await world({ faults: { next: [fault] } });
+  const first = await run();
+  if (first.kind === 'retry') expect(await run()).toEqual({ kind: 'done' });
+  expect((await row()).payment_status).toBe('paid');
+  expect(paidInLedger()).toHaveLength(1);
+});
+
+test('a 429 pauses the queue and costs no attempt', async () => {
+  const { run, row } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
+  expect(await run()).toMatchObject({ kind: 'rate_limited' });
+  expect(await run()).toEqual({ kind: 'done' });
+  const attempts = await database.sql`select attempt from payments where order_id = ${(await row()).id as string}`;
+  expect(attempts.map(({ attempt }) => attempt)).toEqual([1]);
+});
+
+test('a decline without a bank’s answer is tried again with a new key, three times at most', async () => {
+  const { run, row, orderId } = await world({ paymentMethod: 'pm_card_processing_error' });
+  const results = [await run(), await run(), await run(), await run()];
+  expect(results.map((result) => result.kind)).toEqual(['retry', 'retry', 'done', 'done']);
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'processing_error' });
+  const attempts = await database.sql`select attempt, status from payments where order_id = ${orderId} order by 1`;
+  expect(attempts.map((each) => ({ ...each }))).toEqual([
+    { attempt: 1, status: 'declined' },
+    { attempt: 2, status: 'declined' },
+    { attempt: 3, status: 'declined' },
+  ]);
+});
+
+/** The jobs of an order whose declined charge is tried again by now, as a sweep finds them. */
+async function dueJobs(orderId: string): Promise<number[]> {
+  const again = await storeOf(database.sql).retryDueCharges(MAX_PAYMENT_ATTEMPTS, 10);
+  return again.flatMap(({ id, outbox }) => (id === orderId ? outbox.map((row) => row.id) : []));
+}
+
+test('a decline for want of funds fails the payment, and is tried again hours later, three times in all', async () => {
+  const { run, row, orderId, standIn } = await world({ paymentMethod: 'pm_card_insufficient_funds' });
+  const { sql } = database;
+  const failed = { payment_status: 'failed', payment_failure_code: 'insufficient_funds' };
+  let outboxId: number | undefined;
+  for (const tries of [1, 2, 3]) {
+    expect(await run(outboxId)).toEqual({ kind: 'done' });
+    expect(await run(outboxId)).toEqual({ kind: 'done' });
+    expect([standIn.entries().length, await row()]).toEqual([tries, expect.objectContaining(failed)]);
+    expect(await dueJobs(orderId)).toEqual([]);
+    const later =
+      await sql`select extract(epoch from due_at - now()) as seconds from charge_retries where order_id = ${orderId}`;
+    const pauses = tries < 3 ? [expect.closeTo(DECLINE_PAUSE_SECONDS, -2)] : [];
+    expect(later.map(({ seconds }) => Number(seconds))).toEqual(pauses);
+    await sql`update charge_retries set due_at = now() where order_id = ${orderId}`;
+    [outboxId] = await dueJobs(orderId);
+  }
+  expect(outboxId).toBeUndefined();
+});
+
+test('a charge that is due again goes to the card that the store has by then', async () => {
+  const { run, row, orderId, store } = await world({ paymentMethod: 'pm_card_insufficient_funds_mac_24' });
+  await run();
+  await storeOf(database.sql).setCard(store.retailerId, 'cus_2', 'pm_card_visa');
+  await database.sql`update charge_retries set due_at = due_at - interval '1 hour' where order_id = ${orderId}`;
+  const [outboxId] = await dueJobs(orderId);
+  await run(outboxId);
+  expect(await row()).toMatchObject({ payment_status: 'paid', payment_failure_code: null });
+});
+
+test('a card that was declined eight times in a day is not tried again that day, and another one is', async () => {
+  const { run, row, orderId, standIn, store } = await world({ paymentMethod: 'pm_sandbox_lost_often' });
+  const again = async () => (await storeOf(database.sql).retryCharges({ orderId }, 1, 99))[0]?.outbox[0]?.id;
+  await run();
+  for (let tries = 1; tries < MAX_CARD_DECLINES; tries++) await run(await again());
+  expect([standIn.entries().length, (await row()).payment_failure_code]).toEqual([MAX_CARD_DECLINES, 'lost_card']);
+  await run(await again());
+  expect(await row()).toMatchObject({ payment_status: 'failed', payment_failure_code: 'card_declined_too_often' });
+  expect(standIn.entries()).toHaveLength(MAX_CARD_DECLINES);
+  const left = async () =>
+    (
+      await database.sql`select extract(epoch from due_at - now()) as s from charge_retries where order_id = ${orderId}`
+    )[0]?.s;
+  // It comes again when the first decline counts no more, and until then a sweep puts it off.
+  expect(Number(await left())).toBeCloseTo(CARD_WINDOW_SECONDS, -2);
+  await database.sql`update charge_retries set due_at = now() where order_id = ${orderId}`;
+  expect(await dueJobs(orderId)).toEqual([]);
+  expect(Number(await left())).toBeCloseTo(CARD_WINDOW_SECONDS, -2);
+  await storeOf(database.sql).setCard(store.retailerId, 'cus_1', 'pm_card_visa');
+  await run(await again());
+  expect((await row()).payment_status).toBe('paid');
+});
+
+test('an attempt older than Stripe keeps its key is looked up, not sent again', async () => {
+  const { run, row, orderId, paidInLedger } = await world({ loseWrites: 1 });
+  await expect(run()).rejects.toThrow();
+  await database.sql`update payments set first_sent_at = now() - interval '23 hours' where order_id = ${orderId}`;
+  const sent = paidInLedger().length;
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(paidInLedger().length).toBe(sent);
+  expect((await row()).payment_status).toBe('paid');
+});
+
+/** A failure that Stripe repeats under the key of its request. */
+const repeated = (effect: 'before' | 'after') => ({ kind: 'status', status: 500, effect, sticky: true }) as const;
+const age = (orderId: string, seconds: number) => database.sql`
+  update payments set first_sent_at = first_sent_at - make_interval(secs => ${seconds}),
+    failure_repeated_at = failure_repeated_at - make_interval(secs => ${seconds})
+  where order_id = ${orderId} and status = 'sending'`;
+
+test('a charge that was made while Stripe repeats a failure under its key is found within two tries', async () => {
+  const { run, row, paidInLedger } = await world({ faults: { next: [repeated('after')] } });
+  expect(await run()).toEqual({ kind: 'retry', reason: 'server_error' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).payment_status, paidInLedger().length]).toEqual(['paid', 1]);
+});
+
+test('a charge that was not made while Stripe repeats a failure is made under the next key ten minutes later', async () => {
+  const { run, row, orderId, paidInLedger } = await world({ faults: { next: [repeated('before')] } });
+  const replayed = { kind: 'retry', reason: 'replayed_error' };
+  expect(await run()).toEqual({ kind: 'retry', reason: 'server_error' });
+  // The attempt may be old by then, as after an outage: what counts is how long ago Stripe failed.
+  await age(orderId, STRIPE_QUIET_SECONDS);
+  expect([await run(), await run()]).toEqual([replayed, replayed]);
+  await age(orderId, STRIPE_QUIET_SECONDS);
+  expect(await run()).toEqual({ kind: 'retry', reason: 'never_arrived' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).payment_status, paidInLedger()]).toEqual([
+    'paid',
+    [expect.objectContaining({ key: `${orderId}:2` })],
+  ]);
+});
+
+test('a second attempt whose failure is repeated is not taken for declined by the first one’s decline', async () => {
+  const { run, row, orderId, standIn, paidInLedger } = await world({ paymentMethod: 'pm_card_processing_error_once' });
+  await run();
+  standIn.orderFaults({ next: [repeated('before')] });
+  await run();
+  expect(await run()).toEqual({ kind: 'retry', reason: 'replayed_error' });
+  await age(orderId, STRIPE_QUIET_SECONDS);
+  await run();
+  await run();
+  expect([(await row()).payment_status, paidInLedger().length]).toEqual(['paid', 1]);
+});
+
+test('a look-up that Stripe refuses for its rate waits alone, and does not pause the charges', async () => {
+  const { run, orderId, standIn } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
+  await run();
+  await age(orderId, STRIPE_KEY_SECONDS);
+  standIn.orderFaults({ next: [{ kind: 'rate_limit' }] });
+  expect(await run()).toEqual({ kind: 'wait', forMs: VENDOR_PAUSE_MS });
+});
+
+test('so does one of a failure that Stripe repeats', async () => {
+  const { run, standIn } = await world({ faults: { next: [repeated('before')] } });
+  await run();
+  standIn.orderFaults({ next: [{ kind: 'delay', ms: 0 }, { kind: 'rate_limit' }] });
+  expect(await run()).toEqual({ kind: 'wait', forMs: VENDOR_PAUSE_MS });
+});
+
+test('shortly before its look-up an attempt is not sent any more, as the look-up could miss it', async () => {
+  const { run, orderId, paidInLedger } = await world({ faults: { next: [{ kind: 'reset', effect: 'before' }] } });
+  await run();
+  const left = 60;
+  await database.sql`
+    update payments set first_sent_at = now() - make_interval(secs => ${STRIPE_KEY_SECONDS - left})
+    where order_id = ${orderId}`;
+  expect(await run()).toEqual({ kind: 'wait', forMs: expect.closeTo(left * 1_000, -3) });
+  expect(paidInLedger()).toEqual([]);
+});
+
+test('a worker that was suspended before the send looks up an attempt that became old meanwhile', async () => {
+  const { run, standIn, paidInLedger, row } = await world({ standsStillMs: STRIPE_KEY_SECONDS * 1_000 });
+  expect(await run()).toMatchObject({ kind: 'retry', reason: 'never_arrived' });
+  expect([standIn.entries(), paidInLedger(), (await row()).payment_status]).toEqual([[], [], 'processing']);
+});

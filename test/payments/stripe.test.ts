@@ -1,0 +1,393 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
+import type { ChargeRequest } from '../../src/payments/charger.ts';
+import { createStripeCharger } from '../../src/payments/stripe.ts';
+import type { FaultOrder } from '../../src/sandbox/faults.ts';
+import { STRIPE_RATES } from '../../src/sandbox/stripe-limits.ts';
+import { STAND_IN_SEARCH_LAG_MS, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
+import { STEP_MS } from '../harness/patience.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
+
+const ORDER = '01890a5d-ac96-774b-bcce-b302099a8057';
+
+type StandInOptions = Omit<Parameters<typeof startStripeStandIn>[0], 'ledgerFile'>;
+
+async function world(options: { faults?: FaultOrder; secretKey?: string } & StandInOptions = {}) {
+  const standIn = await startStripeStandIn({ ...options, ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
+  onTestFinished(() => standIn.close());
+  standIn.orderFaults(options.faults ?? {});
+  const charger = chargerOf(standIn.url, options);
+  return { standIn, charger };
+}
+
+function chargerOf(apiBase: string, options: { secretKey?: string; timeoutMs?: number } = {}) {
+  const { secretKey = 'sk_test_1', timeoutMs = STEP_MS } = options;
+  const charger = createStripeCharger({ secretKey, apiBase, timeoutMs });
+  onTestFinished(() => charger.close());
+  return charger;
+}
+
+function request(changes: Partial<ChargeRequest> = {}): ChargeRequest {
+  return {
+    idempotencyKey: `${ORDER}:1`,
+    amountCents: 999,
+    customerId: 'cus_1',
+    paymentMethodId: 'pm_card_visa',
+    orderId: ORDER,
+    retailerId: 'retailer-1',
+    ...changes,
+  };
+}
+
+test('a good card pays, off session, for the order', async () => {
+  const { charger, standIn } = await world();
+  const outcome = await charger.charge(request());
+  expect(outcome).toEqual({ kind: 'paid', paymentIntentId: expect.stringMatching(/^pi_/) });
+  expect(standIn.entries()).toMatchObject([
+    {
+      type: 'payment',
+      key: `${ORDER}:1`,
+      amount: 999,
+      currency: 'usd',
+      customer: 'cus_1',
+      paymentMethod: 'pm_card_visa',
+      metadata: { order_id: ORDER, retailer_id: 'retailer-1' },
+    },
+  ]);
+});
+
+test.each([
+  ['pm_card_chargeDeclined', 'generic_decline', null],
+  ['pm_sandbox_insufficient_funds', 'insufficient_funds', DECLINE_PAUSE_SECONDS],
+  ['pm_card_chargeDeclinedVelocityLimitExceeded', 'card_velocity_exceeded', DECLINE_PAUSE_SECONDS],
+  ['pm_sandbox_withdrawal_count', 'withdrawal_count_limit_exceeded', DECLINE_PAUSE_SECONDS],
+  ['pm_sandbox_insufficient_funds_mac_24', 'insufficient_funds', 3_600],
+  ['pm_sandbox_insufficient_funds_mac_30', 'insufficient_funds', 10 * 86_400],
+  ['pm_sandbox_insufficient_funds_mac_03', 'insufficient_funds', null],
+  ['pm_sandbox_declined_mac_02', 'generic_decline', DECLINE_PAUSE_SECONDS],
+  ['pm_card_chargeDeclinedProcessingError', 'processing_error', 0],
+  ['pm_card_chargeDeclinedExpiredCard', 'expired_card', null],
+  ['pm_card_chargeDeclinedLostCard', 'lost_card', null],
+])('%s is declined as %s, and may pass after so many seconds: %s', async (paymentMethodId, code, seconds) => {
+  const { charger } = await world();
+  expect(await charger.charge(request({ paymentMethodId }))).toEqual({
+    kind: 'declined',
+    code,
+    says: expect.stringMatching(/^(?:Your|An) .+\.$/),
+    paymentIntentId: expect.stringMatching(/^pi_/),
+    retryAfterSeconds: seconds,
+  });
+});
+
+test.each(['pm_card_authenticationRequired', 'pm_sandbox_needs_auth'])(
+  '%s needs its holder',
+  async (paymentMethodId) => {
+    const { charger } = await world();
+    expect(await charger.charge(request({ paymentMethodId }))).toEqual({
+      kind: 'needs_authentication',
+      code: 'authentication_required',
+      says: expect.stringMatching(/\w \w/),
+      paymentIntentId: expect.stringMatching(/^pi_/),
+    });
+  },
+);
+
+test('a payment that asks for a step of its holder is none that pays', async () => {
+  const { charger } = await world();
+  expect(await charger.charge(request({ paymentMethodId: 'pm_sandbox_requires_action' }))).toEqual({
+    kind: 'needs_authentication',
+    code: 'authentication_required',
+    paymentIntentId: expect.stringMatching(/^pi_/),
+  });
+});
+
+test.each([
+  ['pm_card_pendingRefund', { kind: 'refunded', refundId: expect.stringMatching(/^re_/) }],
+  ['pm_card_refundFail', { kind: 'refused', code: 'expired_or_canceled_card' }],
+])('a refund on %s', async (paymentMethodId, outcome) => {
+  const { charger } = await world();
+  const paid = await charger.charge(request({ paymentMethodId }));
+  if (paid.kind !== 'paid') throw new Error('not paid');
+  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+  expect(await charger.refund(refund)).toEqual(outcome);
+});
+
+test.each([
+  ['an unknown card', { paymentMethodId: 'pm_gone' }],
+  ['an unknown customer', { customerId: 'cus_missing' }],
+])('%s is no card', async (_name, changes) => {
+  const { charger, standIn } = await world();
+  expect(await charger.charge(request(changes))).toMatchObject({
+    kind: 'no_card',
+    code: 'resource_missing',
+    says: expect.stringMatching(/^No such/),
+  });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test('an amount that Stripe never accepts is a final decline', async () => {
+  const { charger } = await world();
+  expect(await charger.charge(request({ amountCents: 10 }))).toEqual({
+    kind: 'declined',
+    code: 'amount_too_small',
+    says: expect.stringMatching(/\w \w/),
+    retryAfterSeconds: null,
+  });
+});
+
+test('the same key charges once and gets the same answer again', async () => {
+  const { charger, standIn } = await world();
+  const first = await charger.charge(request());
+  expect(await charger.charge(request())).toEqual(first);
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('a decline repeats under its key, and a new key is a new attempt', async () => {
+  const { charger, standIn } = await world();
+  const paymentMethodId = 'pm_sandbox_declined_once';
+  const first = await charger.charge(request({ paymentMethodId }));
+  expect(first).toMatchObject({ kind: 'declined', retryAfterSeconds: null });
+  expect(await charger.charge(request({ paymentMethodId }))).toEqual(first);
+  const second = await charger.charge(request({ paymentMethodId, idempotencyKey: `${ORDER}:2` }));
+  expect(second).toMatchObject({ kind: 'paid' });
+  expect(standIn.entries()).toHaveLength(2);
+});
+
+test('a key used with other parameters is looked up, not taken for an answer', async () => {
+  const { charger } = await world();
+  await charger.charge(request());
+  expect(await charger.charge(request({ amountCents: 1_999 }))).toEqual({
+    kind: 'retry_later',
+    reason: 'key_reused',
+    rateLimited: false,
+    ambiguous: true,
+  });
+});
+
+test('of two simultaneous charges under one key, one has to wait for the other', async () => {
+  const { charger, standIn } = await world({ faults: { latencyMs: 1_500 } });
+  const outcomes = await Promise.all([charger.charge(request()), charger.charge(request())]);
+  expect(outcomes).toContainEqual({ kind: 'retry_later', reason: 'in_progress', rateLimited: false, ambiguous: true });
+  expect(outcomes).toContainEqual({ kind: 'paid', paymentIntentId: expect.stringMatching(/^pi_/) });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test.each([
+  ['before', 0],
+  ['after', 1],
+] as const)('a reset %s the effect is ambiguous, and the same key charges once in all', async (effect, done) => {
+  const { charger, standIn } = await world({ faults: { next: [{ kind: 'reset', effect }] } });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'connection_lost',
+    rateLimited: false,
+    ambiguous: true,
+  });
+  expect(standIn.entries()).toHaveLength(done);
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('silence ends with the time-out, is ambiguous, and the same key charges once in all', async () => {
+  const { charger, standIn } = await world({ faults: { next: [{ kind: 'hang', effect: 'after' }] } });
+  const impatient = chargerOf(standIn.url, { timeoutMs: 1_500 });
+  expect(await impatient.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'timeout',
+    rateLimited: false,
+    ambiguous: true,
+  });
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+test('a server that is not there is unreachable, and nothing was sent', async () => {
+  const { charger, standIn } = await world();
+  await standIn.close();
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'unreachable',
+    rateLimited: false,
+    ambiguous: false,
+  });
+});
+
+test('a kept connection that the server has closed is opened anew within one call', async () => {
+  const ledgerFile = join(temporaryFolder(), 'stripe.jsonl');
+  const first = await startStripeStandIn({ ledgerFile });
+  const charger = chargerOf(first.url);
+  await charger.charge(request());
+  await first.close();
+  const second = await startStripeStandIn({ ledgerFile, port: Number(new URL(first.url).port) });
+  onTestFinished(() => second.close());
+  expect(await charger.charge(request({ idempotencyKey: `${ORDER}:2` }))).toMatchObject({ kind: 'paid' });
+  expect(second.entries()).toHaveLength(2);
+});
+
+test.each([500, 502, 503])('a %s is ambiguous', async (status) => {
+  const { charger } = await world({ faults: { next: [{ kind: 'status', status, effect: 'after', sticky: false }] } });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'server_error',
+    rateLimited: false,
+    ambiguous: true,
+  });
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+});
+
+test('a 500 that Stripe repeats under its key stays one', async () => {
+  const { charger, standIn } = await world({
+    faults: { next: [{ kind: 'status', status: 500, effect: 'before', sticky: true }] },
+  });
+  expect(await charger.charge(request())).toMatchObject({ reason: 'server_error' });
+  expect(await charger.charge(request())).toMatchObject({ reason: 'replayed_error', ambiguous: true });
+  expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
+  expect(await charger.findRecentCharge(RECENT)).toEqual({ kind: 'not_found' });
+  expect(standIn.entries()).toHaveLength(1);
+});
+
+const RECENT = { orderId: ORDER, customerId: 'cus_1', ageSeconds: 60 };
+
+test('a charge is found among many of its customer at once, and not among those before it was sent', async () => {
+  const nowMs = { by: 0 };
+  const { charger } = await world({ now: () => Date.now() + nowMs.by });
+  const paid = await charger.charge(request());
+  const others = Array.from({ length: 101 }, (_, i) =>
+    charger.charge(request({ orderId: `other-${i}`, idempotencyKey: `other-${i}:1` })),
+  );
+  await Promise.all(others);
+  await charger.charge(request({ customerId: 'cus_2', orderId: 'another', idempotencyKey: 'another:1' }));
+  expect(await charger.findRecentCharge(RECENT)).toEqual(paid);
+  expect(await charger.findRecentCharge({ ...RECENT, customerId: 'cus_2' })).toEqual({ kind: 'not_found' });
+  nowMs.by = -3_600_000;
+  const long = { orderId: 'long ago', idempotencyKey: 'long:1' };
+  await charger.charge(request(long));
+  expect(await charger.findRecentCharge({ ...RECENT, ...long })).toEqual({ kind: 'not_found' });
+});
+
+test('of one endpoint Stripe takes 25 requests a second, while others go on', async () => {
+  let nowMs = 0;
+  const { charger } = await world({ rates: STRIPE_RATES.live, now: () => nowMs });
+  const keys = Array.from({ length: 26 }, (_, i) => `order-${i}`);
+  const outcomes = await Promise.all(keys.map((key) => charger.charge(request({ orderId: key, idempotencyKey: key }))));
+  const paid = outcomes.filter((outcome) => outcome.kind === 'paid');
+  expect(outcomes.filter(({ kind }) => kind !== 'paid')).toMatchObject([{ reason: 'rate_limited', rateLimited: true }]);
+  const refund = { idempotencyKey: 'refund', paymentIntentId: paid[0]?.paymentIntentId ?? '' };
+  expect(await charger.refund(refund)).toMatchObject({ kind: 'refunded' });
+  expect(await charger.charge(request())).toMatchObject({ reason: 'rate_limited' });
+  nowMs = 1_000;
+  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
+});
+
+test('in test mode Stripe takes 25 requests a second of all endpoints', async () => {
+  const { charger } = await world({ rates: STRIPE_RATES.test, now: () => 0 });
+  const looked = await Promise.all(Array.from({ length: 20 }, () => charger.findCharge(ORDER)));
+  expect(looked.every(({ kind }) => kind === 'not_found')).toBe(true);
+  expect(await charger.findCharge(ORDER)).toMatchObject({ reason: 'rate_limited' });
+  const keys = Array.from({ length: 6 }, (_, i) => `order-${i}`);
+  const outcomes = await Promise.all(keys.map((key) => charger.charge(request({ orderId: key, idempotencyKey: key }))));
+  expect(outcomes.filter(({ kind }) => kind === 'paid')).toHaveLength(5);
+});
+
+test('a 429 is distinct, and nothing happened', async () => {
+  const { charger, standIn } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'rate_limited',
+    rateLimited: true,
+    ambiguous: false,
+  });
+  expect(standIn.entries()).toEqual([]);
+});
+
+test('a secret key that Stripe refuses is a matter for the operator', async () => {
+  const { charger } = await world({ secretKey: 'sk_wrong' });
+  expect(await charger.charge(request())).toEqual({
+    kind: 'retry_later',
+    reason: 'misconfigured',
+    rateLimited: false,
+    ambiguous: false,
+  });
+});
+
+test.each([
+  ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>', 'server_error'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>', 'bad_reply'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"id":', 'connection_lost'],
+  ['HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\n\r\n<html>', 'bad_reply'],
+  ['HTTP/1.1 408 Request Timeout\r\nContent-Length: 21\r\n\r\n{"message":"expired"}', 'bad_reply'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', 'bad_reply'],
+])('a reply that is not Stripe’s (%j) is ambiguous: %s', async (reply, reason) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(reply));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const charger = chargerOf(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+  const ambiguous = { kind: 'retry_later', reason, ambiguous: true };
+  expect(await charger.charge(request())).toMatchObject(ambiguous);
+  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: 'pi_1' };
+  expect(await charger.refund(refund)).toMatchObject(ambiguous);
+});
+
+test('a payment that a bank is still working on is not taken for paid', async () => {
+  const { charger } = await world();
+  const outcome = await charger.charge(request({ paymentMethodId: 'pm_sandbox_processing' }));
+  expect(outcome).toMatchObject({ kind: 'retry_later', reason: 'in_progress' });
+});
+
+test('an order’s charge is found by the order, the paid one before the declined', async () => {
+  let nowMs = Date.now();
+  const { charger } = await world({ now: () => nowMs });
+  expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
+  const paymentMethodId = 'pm_sandbox_insufficient_funds_once';
+  const declined = await charger.charge(request({ paymentMethodId }));
+  expect(await charger.findCharge(ORDER)).toEqual({ kind: 'not_found' });
+  nowMs += STAND_IN_SEARCH_LAG_MS;
+  expect(await charger.findCharge(ORDER)).toEqual(declined);
+  const paid = await charger.charge(request({ paymentMethodId, idempotencyKey: `${ORDER}:2` }));
+  expect(paid).toMatchObject({ kind: 'paid' });
+  expect(await charger.findCharge(ORDER)).toEqual(declined);
+  nowMs += STAND_IN_SEARCH_LAG_MS;
+  expect(await charger.findCharge(ORDER)).toEqual(paid);
+  expect(await charger.findCharge('another')).toEqual({ kind: 'not_found' });
+});
+
+test('a payment is refunded in full once, whatever the key', async () => {
+  const { charger, standIn } = await world();
+  const paid = await charger.charge(request());
+  if (paid.kind !== 'paid') throw new Error('not paid');
+  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+  const first = await charger.refund(refund);
+  expect(first).toEqual({ kind: 'refunded', refundId: expect.stringMatching(/^re_/) });
+  expect(await charger.refund(refund)).toEqual(first);
+  expect(await charger.refund({ ...refund, idempotencyKey: 'other' })).toEqual({ kind: 'refunded', refundId: null });
+  expect(standIn.entries().filter((entry) => (entry as { type: string }).type === 'refund')).toHaveLength(1);
+});
+
+test.each([['before'], ['after']] as const)(
+  'a refund whose failure %s its effect is repeated is made once, under another key',
+  async (effect) => {
+    const { charger, standIn } = await world();
+    const paid = await charger.charge(request());
+    if (paid.kind !== 'paid') throw new Error('not paid');
+    standIn.orderFaults({ next: [{ kind: 'status', status: 500, effect, sticky: true }] });
+    const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+    expect(await charger.refund(refund)).toMatchObject({ reason: 'server_error' });
+    expect(await charger.refund(refund)).toMatchObject({ kind: 'refunded' });
+    expect(standIn.entries().filter((entry) => (entry as { type: string }).type === 'refund')).toHaveLength(1);
+  },
+);
+
+test('a refund of an unknown payment is refused, one without an answer is tried later', async () => {
+  const { charger, standIn } = await world();
+  const refund = { idempotencyKey: 'k', paymentIntentId: 'pi_unknown' };
+  expect(await charger.refund(refund)).toMatchObject({ kind: 'refused', code: 'resource_missing' });
+  // Twice, as the first error on a kept connection could be the server closing an idle one.
+  const reset = { kind: 'reset', effect: 'before' } as const;
+  standIn.orderFaults({ next: [reset, reset] });
+  expect(await charger.refund(refund)).toMatchObject({ kind: 'retry_later', reason: 'connection_lost' });
+});

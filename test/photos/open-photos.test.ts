@@ -1,0 +1,112 @@
+import sharp from 'sharp';
+import { expect, test, vi } from 'vitest';
+import { createPhotos } from '../../src/photos/open-photos.ts';
+import type { PhotoStorage } from '../../src/photos/photo-storage.ts';
+import { createPhotoProcessor } from '../../src/photos/photos.ts';
+
+const DRIVER = 'driver 1';
+const wanted = () => true;
+
+/** Photos on a storage that fails every call by a code, until it is null, and a database that is not used. */
+function world() {
+  const disk: { code: string | null } = { code: 'ENOSPC' };
+  const stored = new Map<string, Buffer>();
+  const fail = () => {
+    if (disk.code !== null) throw Object.assign(new Error('to jordan@example.com'), { code: disk.code });
+  };
+  const storage: PhotoStorage = {
+    async put(name, jpeg) {
+      fail();
+      stored.set(name, jpeg);
+    },
+    async get(name) {
+      fail();
+      return stored.get(name) ?? null;
+    },
+    remove: async () => fail(),
+  };
+  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+  const asked = () => Promise.reject(new Error('the database was asked'));
+  const outcomes: string[] = [];
+  const processor = createPhotoProcessor();
+  const reencode = vi.fn(processor.reencode);
+  const photos = createPhotos(
+    storage,
+    { findPhotoName: async (token) => token, findOrderPhotoName: asked },
+    logger,
+    (outcome) => outcomes.push(outcome),
+    { reencode },
+  );
+  return { photos, logger, disk, stored, outcomes, reencode };
+}
+
+const picture = (background: string): Promise<Buffer> =>
+  sharp({ create: { width: 8, height: 8, channels: 3, background } })
+    .jpeg()
+    .toBuffer();
+
+test('a photo that cannot be stored fails, and one line says why by code and in words', async () => {
+  const { photos, logger, outcomes } = world();
+  const photo = await picture('red');
+  await expect(photos.store(photo, wanted, DRIVER)).rejects.toMatchObject({ code: 'ENOSPC' });
+  await expect(photos.store(photo, wanted, DRIVER)).rejects.toMatchObject({ code: 'ENOSPC' });
+  expect(logger.error.mock.calls).toEqual([
+    [
+      { err: expect.objectContaining({ code: 'ENOSPC' }), because: 'the disk is full' },
+      'a photo could not be stored; no delivery ends until one can',
+    ],
+  ]);
+  expect(JSON.stringify(logger.error.mock.calls)).not.toContain('jordan');
+  expect(outcomes).toEqual(['storage_full', 'storage_full']);
+});
+
+test('an upload that could not be stored is encoded once, however often it is sent, and then stored', async () => {
+  const { photos, disk, stored, outcomes, reencode } = world();
+  const photo = await picture('red');
+  for (let upload = 0; upload < 3; upload++) await expect(photos.store(photo, wanted, DRIVER)).rejects.toThrow();
+  disk.code = null;
+  const { name = '' } = (await photos.store(photo, wanted, DRIVER)) as { name?: string };
+  expect(reencode).toHaveBeenCalledOnce();
+  const encoded = await reencode.mock.results[0]?.value;
+  expect(stored.get(name)).toEqual(encoded.jpeg);
+  expect(outcomes).toEqual(['storage_full', 'storage_full', 'storage_full', 'stored']);
+  await photos.store(photo, wanted, DRIVER);
+  expect(reencode).toHaveBeenCalledTimes(2);
+});
+
+test('what is kept of a driver is neither another driver’s nor another picture of theirs', async () => {
+  const { photos, disk, stored, reencode } = world();
+  const [red, blue] = [await picture('red'), await picture('blue')];
+  await expect(photos.store(red, wanted, DRIVER)).rejects.toThrow();
+  await expect(photos.store(blue, wanted, 'driver 2')).rejects.toThrow();
+  disk.code = null;
+  const { name = '' } = (await photos.store(blue, wanted, DRIVER)) as { name?: string };
+  expect(reencode).toHaveBeenCalledTimes(3);
+  const { data } = await sharp(stored.get(name)).raw().toBuffer({ resolveWithObject: true });
+  expect([...data.subarray(0, 3)].map((value) => value > 127)).toEqual([false, false, true]);
+});
+
+test('uploads that are unusable or fail for another reason are told apart', async () => {
+  const { photos, disk, outcomes } = world();
+  expect(await photos.store(Buffer.from('no picture'), wanted, DRIVER)).toMatchObject({ kind: 'unusable' });
+  disk.code = 'EIO';
+  await expect(photos.store(await picture('red'), wanted, DRIVER)).rejects.toThrow();
+  expect(await photos.store(await picture('blue'), () => false, DRIVER)).toEqual({ kind: 'busy' });
+  expect(outcomes).toEqual(['unusable', 'storage_failed', 'busy']);
+});
+
+test('a photo that cannot be read fails, and its code is logged once', async () => {
+  const { photos, logger, disk } = world();
+  disk.code = 'DOWN';
+  for (let read = 0; read < 2; read++) await expect(photos.find('a')).rejects.toMatchObject({ code: 'DOWN' });
+  expect(logger.warn.mock.calls).toEqual([
+    [{ err: expect.objectContaining({ code: 'DOWN' }) }, 'the photo storage failed'],
+  ]);
+});
+
+test('a photo that cannot be discarded is logged and does not fail', async () => {
+  const { photos, logger } = world();
+  const name = `${'0'.repeat(32)}.jpg`;
+  await photos.discard(name);
+  expect(logger.warn.mock.calls[0]?.[0]).toMatchObject({ photo: name, err: { code: 'ENOSPC' } });
+});

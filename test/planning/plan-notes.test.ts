@@ -1,0 +1,156 @@
+import { beforeEach, expect, test } from 'vitest';
+import { type Lease, type PlannedOrder, REGION } from '../../src/domain/plan.ts';
+import type { Planner } from '../../src/planner/planner.ts';
+import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PlanNotes } from '../../src/planning/plan-notes.ts';
+import { StatementGivenUp } from '../../src/postgres/deadline.ts';
+import { createLogger } from '../../src/telemetry.ts';
+
+const LEASE: Lease = { region: REGION, epoch: 7 };
+const DOOR_MS = 1_000_000;
+
+type Written = { readonly planned: readonly PlannedOrder[]; readonly goneIds: readonly string[] };
+
+/** Null for one that nobody can take. */
+let plans: Map<string, Omit<PlannedOrder, 'orderId'> | null>;
+let written: Written[];
+let write: () => Promise<boolean>;
+let notes: PlanNotes;
+
+beforeEach(() => {
+  plans = new Map();
+  written = [];
+  write = async () => true;
+  const store = {
+    writePlans: (lease: Lease, planned: readonly PlannedOrder[], goneIds: readonly string[]) => {
+      expect(lease).toEqual(LEASE);
+      written.push({ planned, goneIds });
+      return write();
+    },
+  };
+  notes = new PlanNotes(store, createLogger('silent'));
+});
+
+const plan = (orderId: string, driverId = 'd', doorMs = DOOR_MS) =>
+  void plans.set(orderId, { driverId, pickupMs: doorMs - 60_000, doorMs });
+
+function note(): Promise<boolean> {
+  const estimate: Planner['estimate'] = (orderId) => {
+    const known = plans.get(orderId);
+    return known === null ? { driverId: null } : known;
+  };
+  const orders = { orderIds: () => plans.keys(), has: (id: string) => plans.has(id), planner: { estimate } as Planner };
+  return notes.write(orders, LEASE);
+}
+
+const ids = ({ planned }: Written) => planned.map(({ orderId }) => orderId);
+
+test('the first write comes even without plans, as it ends those of the planner before', async () => {
+  expect(await note()).toBe(true);
+  expect(written).toEqual([{ planned: [], goneIds: [] }]);
+  await note();
+  expect(written).toHaveLength(1);
+});
+
+test('writes who is meant and when, once', async () => {
+  plan('a');
+  plans.set('nobody', null);
+  await note();
+  await note();
+  const first = { orderId: 'a', driverId: 'd', pickupMs: DOOR_MS - 60_000, doorMs: DOOR_MS };
+  expect(written).toEqual([{ planned: [first], goneIds: [] }]);
+});
+
+test('another driver is news at once, and another time from a bound on, counted from what was written', async () => {
+  plan('a');
+  await note();
+  plan('a', 'd', DOOR_MS + PLAN_TOLD_MS - 1);
+  await note();
+  expect(written).toHaveLength(1);
+  plan('a', 'd', DOOR_MS - PLAN_TOLD_MS);
+  await note();
+  plan('a', 'e', DOOR_MS - PLAN_TOLD_MS);
+  await note();
+  expect(written.slice(1).map(({ planned }) => planned.map(({ driverId, doorMs }) => [driverId, doorMs]))).toEqual([
+    [['d', DOOR_MS - PLAN_TOLD_MS]],
+    [['e', DOOR_MS - PLAN_TOLD_MS]],
+  ]);
+});
+
+test('an order that ended, or that nobody can take any more, is forgotten once', async () => {
+  plan('ended');
+  plan('nobody');
+  plan('stays');
+  await note();
+  plans.delete('ended');
+  plans.set('nobody', null);
+  await note();
+  await note();
+  expect(written.slice(1)).toEqual([{ planned: [], goneIds: ['ended', 'nobody'] }]);
+});
+
+test('each look goes through some orders, so that all come in turn and a round begins anew', async () => {
+  const all = Array.from({ length: 2 * MAX_PLANS_PER_LOOK + 1 }, (_, i) => `order-${i}`);
+  for (const id of all) plan(id);
+  for (let i = 0; i < 3; i++) await note();
+  expect(written.map((each) => ids(each).length)).toEqual([MAX_PLANS_PER_LOOK, MAX_PLANS_PER_LOOK, 1]);
+  expect(written.flatMap(ids)).toEqual(all);
+  plan('order-0', 'e');
+  await note();
+  expect(ids(written[3] as Written)).toEqual(['order-0']);
+});
+
+test('so many are forgotten at a time', async () => {
+  for (let i = 0; i < MAX_PLANS_PER_LOOK; i++) plan(`a-${i}`);
+  await note();
+  plan('b');
+  for (let i = 0; i < MAX_PLANS_PER_LOOK; i++) plans.delete(`a-${i}`);
+  // The rest of the round that began before, and then one with the new order.
+  for (let i = 0; i < 3; i++) await note();
+  expect(written.flatMap(({ goneIds }) => goneIds)).toHaveLength(MAX_PLANS_PER_LOOK);
+  expect(written.every(({ goneIds }) => goneIds.length <= MAX_PLANS_PER_LOOK)).toBe(true);
+});
+
+test('one statement at a time: what changes meanwhile is written later', async () => {
+  let end: (held: boolean) => void = () => undefined;
+  write = () => new Promise((resolve) => (end = resolve));
+  plan('a');
+  const first = note();
+  plan('b');
+  expect(await note()).toBe(true);
+  expect(written).toHaveLength(1);
+  end(true);
+  await first;
+  write = async () => true;
+  await note();
+  await note();
+  expect(written.flatMap(ids)).toEqual(['a', 'b']);
+});
+
+test('a failed write is tried again, the first one included', async () => {
+  write = async () => {
+    throw new StatementGivenUp('DEADLINE_UNSENT');
+  };
+  plan('a');
+  expect(await note()).toBe(true);
+  write = async () => true;
+  await note();
+  await note();
+  expect(written.map(ids)).toEqual([['a'], ['a']]);
+});
+
+test('says where another process plans, and takes nothing for written', async () => {
+  write = async () => false;
+  plan('a');
+  expect(await note()).toBe(false);
+  write = async () => true;
+  expect(await note()).toBe(true);
+  expect(written.map(ids)).toEqual([['a'], ['a']]);
+});
+
+test('gives the right to plan up after a write without an answer, which may come over later ones', async () => {
+  write = async () => {
+    throw new StatementGivenUp('DEADLINE_SENT');
+  };
+  plan('a');
+  expect(await note()).toBe(false);
+});

@@ -1,0 +1,103 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { connect, type Sql } from '../../src/postgres/connect.ts';
+import { classifyFailure } from '../../src/postgres/failures.ts';
+import { DB_PROBE_MS, startBreaker } from '../../src/postgres/start-breaker.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { type Link, openLink } from '../harness/link.ts';
+
+let database: FreshDatabase;
+let link: Link;
+let breaker: ReturnType<typeof startBreaker>;
+let opened: number;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await freshDatabase({ migrated: false });
+  await database.sql`create table marks (n int unique)`;
+});
+beforeEach(async () => {
+  link = await openLink(database.url);
+  breaker = startBreaker(link.url, createLogger('silent'));
+  opened = 0;
+  breaker.onOpen(() => opened++);
+  sql = connect({ url: link.url, applicationName: 'breaker test', max: 1, breaker });
+  await sql`select 1`;
+});
+afterEach(async () => {
+  await sql.end({ timeout: 1 });
+  await breaker.close();
+  await link.close();
+});
+afterAll(() => database.drop());
+
+const fate = (query: Promise<unknown>): Promise<string> =>
+  query.then(
+    () => 'done',
+    (error) => classifyFailure(error),
+  );
+const isOpen = () => expect.poll(breaker.isOpen, { interval: 10 }).toBe(true);
+const isShut = () => expect.poll(breaker.isOpen, { interval: 10 }).toBe(false);
+
+it('refuses statements at once while connections are refused, and none afterwards', async () => {
+  await link.close();
+  await isOpen();
+  const fates = Promise.all(Array.from({ length: 100 }, () => fate(sql`insert into marks values (1)`)));
+  // Not one turn of the event loop later, in which a connection could be tried.
+  const refused = await Promise.race([fates, nextTurn(['none yet'])]);
+  expect(new Set(refused)).toEqual(new Set(['unavailable']));
+  await link.reopen();
+  await isShut();
+  expect(await fate(sql`select 1`)).toBe('done');
+  expect(await database.sql`select from marks`).toHaveLength(0);
+});
+
+it('gives up waiting statements when the database falls silent: sent ones are unknown, others never run', async () => {
+  link.swallows(true);
+  const sent = fate(sql`select ${1}::int`);
+  const waiting = fate(sql`insert into marks values (2)`);
+  await isOpen();
+  expect([await sent, await waiting]).toEqual(['unknown', 'unavailable']);
+  expect(await fate(sql`insert into marks values (2)`)).toBe('unavailable');
+  link.cut();
+  link.swallows(false);
+  await isShut();
+  expect(await fate(sql`select 1`)).toBe('done');
+  expect(await database.sql`select from marks`).toHaveLength(0);
+});
+
+it('closes again if another host of the URL answers instead of a silent one', async () => {
+  const both = link.url.replace(/@[^/]+/, (first) => `${first},${new URL(database.url).host}`);
+  const other = startBreaker(both, createLogger('silent'));
+  link.swallows(true);
+  await expect.poll(other.isOpen, { interval: 10 }).toBe(true);
+  await expect.poll(other.isOpen, { interval: 10 }).toBe(false);
+  await other.close();
+});
+
+it('stays closed over a slow statement, refused rows and lost connections', async () => {
+  const slow = sql`select pg_sleep(${DB_PROBE_MS / 1_000 + 1})`.execute();
+  const other = connect({ url: link.url, applicationName: 'breaker test', max: 1, breaker });
+  await other`insert into marks values (3)`;
+  expect(await fate(other`insert into marks values (3)`)).toBe('refused_row');
+  await other`select pg_terminate_backend(pg_backend_pid())`.catch(() => undefined);
+  await slow;
+  expect(opened).toBe(0);
+  await other.end({ timeout: 1 });
+});
+
+it('stays closed where this process stands still, and the answer to its probe waits to be read', async () => {
+  // A connection that is still being made takes several turns for one answer, more than there are below.
+  const probes = () => database.sql`
+    select from pg_stat_activity
+    where application_name = 'sameday probe' and datname = current_database() and state = 'idle'`;
+  await expect.poll(async () => (await probes()).length).toBeGreaterThan(0);
+  for (let stall = 0; stall < 4; stall++) {
+    const untilMs = performance.now() + DB_PROBE_MS + 100;
+    while (performance.now() < untilMs);
+    await nextTurn();
+  }
+  await nextTurn();
+  expect(opened).toBe(0);
+});

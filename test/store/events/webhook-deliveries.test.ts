@@ -1,0 +1,311 @@
+import { describe, expect, it } from 'vitest';
+import { newId } from '../../../src/domain/ids.ts';
+import type { OwedDelivery } from '../../../src/store/events/webhook-deliveries.ts';
+import { storeOf } from '../../harness/store.ts';
+import { openAttempt, recordAttempt, recordText } from '../../harness/vendor-rows.ts';
+import { noticesDuring } from '../transaction.ts';
+
+useWebhookWorld();
+
+import {
+  database,
+  deliveriesOf,
+  endpoint,
+  fail,
+  failingFor,
+  job,
+  newDelivery,
+  newDriver,
+  newOrder,
+  reopened,
+  retailerId,
+  STAMP,
+  show,
+  tell,
+  types,
+  URL_OF_STORE,
+  useWebhookWorld,
+} from '../webhook-world.ts';
+
+describe('a delivery is made', () => {
+  it('of an order that is assigned at once', async () => {
+    const driverId = await newDriver();
+    const orderId = await newOrder(driverId);
+    const [event] = await database.sql`
+      select sequence, at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
+    expect(await deliveriesOf(orderId)).toEqual([
+      {
+        type: 'order.assigned',
+        timestamp: event?.at.toISOString(),
+        data: {
+          order_id: orderId,
+          retailer_id: retailerId,
+          sequence: event?.sequence,
+          status: 'driver_assigned',
+          payment_status: 'processing',
+          driver_id: driverId,
+          deliver_by: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+          estimated_delivery: null,
+        },
+      },
+    ]);
+  });
+
+  it('of every step of a delivery, each with the sequence of its event', async () => {
+    const { sql } = database;
+    const driverId = await newDriver();
+    const orderId = await newOrder();
+    expect(await deliveriesOf(orderId)).toEqual([]);
+    const assigned = await storeOf(sql, 'test').assignWaiting(orderId, { driverId, shownMeters: 5 });
+    expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }] });
+    expect((await tell()).outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
+    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
+    await storeOf(sql, 'test').deliverOrder(orderId, driverId, 'photo', STAMP);
+    expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
+    const events = await sql`
+      select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
+    expect((await deliveriesOf(orderId)).map(({ timestamp, data }) => [data.sequence, timestamp])).toEqual(
+      events.map(({ sequence, at }) => [sequence, at.toISOString()]),
+    );
+  });
+
+  it('of a parcel that could not be handed over and came back', async () => {
+    const { sql } = database;
+    const driverId = await newDriver();
+    const orderId = await newOrder(driverId);
+    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
+    await storeOf(sql, 'test').markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
+    await storeOf(sql, 'test').returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
+    const all = await deliveriesOf(orderId);
+    expect(all.slice(2).map(({ type, data }) => [type, data.reason])).toEqual([
+      ['order.undeliverable', 'nobody_home'],
+      ['order.returned', undefined],
+    ]);
+  });
+
+  it('of a cancelled order and its refund', async () => {
+    const { sql } = database;
+    const orderId = await newOrder(await newDriver());
+    const attempt = await openAttempt(sql, orderId);
+    await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, 'test');
+    const cancelled = await storeOf(sql, 'test').cancelOrder(orderId, 'operator', 'duplicate');
+    expect(cancelled?.outbox.map(({ queue }) => queue)).toEqual(['refund']);
+    await storeOf(sql, 'test').recordRefund(orderId, 're_1', 0);
+    expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
+      { type: 'order.cancelled', data: { status: 'cancelled', by: 'operator', reason: 'duplicate' } },
+      { type: 'order.refunded', data: { status: 'cancelled', payment_status: 'refunded' } },
+    ]);
+  });
+
+  it('of a card that was declined for good, and of nothing else about payments and texts', async () => {
+    const { sql } = database;
+    const orderId = await newOrder(await newDriver());
+    await sql`insert into messages (order_id, status) values (${orderId}, 'sending')`;
+    await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, 'test');
+    const attempt = await openAttempt(sql, orderId);
+    const declined = { status: 'declined', failureCode: 'expired_card', final: true } as const;
+    await recordAttempt(sql, attempt as never, declined, 0, 'test');
+    expect((await deliveriesOf(orderId)).slice(1)).toMatchObject([
+      { type: 'order.payment_failed', data: { payment_status: 'failed', code: 'expired_card' } },
+    ]);
+  });
+
+  it('of an order that expires', async () => {
+    const { sql } = database;
+    const orderId = await newOrder();
+    await sql`update orders set expires_at = now() where id = ${orderId}`;
+    await storeOf(sql, 'test').expireOrder(orderId);
+    expect(await types(orderId)).toEqual(['order.expired']);
+  });
+
+  it('without anything about the customer', async () => {
+    const { sql } = database;
+    const orderId = await newOrder(await newDriver());
+    await storeOf(sql, 'test').cancelOrder(orderId, { retailerId }, 'customer_request');
+    const text = JSON.stringify(await deliveriesOf(orderId));
+    for (const value of ['Jordan', 'example.com', '4155550123', 'Valencia', '94103']) expect(text).not.toContain(value);
+  });
+});
+
+describe('a change without a delivery', () => {
+  const count = async () => {
+    await tell();
+    return (await database.sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
+  };
+  const liveOneOrder = async () => {
+    const orderId = await newOrder(await newDriver());
+    await storeOf(database.sql, 'test').cancelOrder(orderId, 'operator', 'other');
+    await tell();
+    return (await database.sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
+  };
+
+  it('writes neither delivery nor job for a store without an endpoint', async () => {
+    await storeOf(database.sql).disableWebhook(retailerId);
+    const before = await count();
+    expect(await liveOneOrder()).not.toContain('webhook');
+    expect(await count()).toBe(before);
+  });
+
+  it('writes neither delivery nor job for a disabled endpoint', async () => {
+    await database.sql`update webhook_endpoints set disabled_at = now() where retailer_id = ${retailerId}`;
+    const before = await count();
+    expect(await liveOneOrder()).not.toContain('webhook');
+    expect(await count()).toBe(before);
+  });
+
+  it('writes nothing if the order was not changed', async () => {
+    const orderId = await newOrder(await newDriver());
+    const before = await count();
+    expect(await storeOf(database.sql, 'test').pickUpOrder(orderId, newId(), STAMP)).toBeNull();
+    expect(await count()).toBe(before);
+  });
+});
+
+describe('an attempt', () => {
+  it('sends the stored text unchanged', async () => {
+    const delivery = await newDelivery();
+    expect(delivery).toMatchObject({ attempts: 0, endpoint: { url: URL_OF_STORE, heldSeconds: 0 } });
+    const [row] = await database.sql`select payload::text as text from webhook_deliveries where id = ${delivery.id}`;
+    expect(delivery.payload).toBe(row?.text);
+    expect(JSON.parse(delivery.payload)).toMatchObject({ type: 'order.assigned' });
+  });
+
+  it('that was accepted ends the delivery and the endpoint’s failures', async () => {
+    const delivery = await newDelivery();
+    await failingFor(600);
+    await storeOf(database.sql).recordDelivered(delivery, '204');
+    expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1, result: '204' });
+    expect((await job(delivery.outboxId))?.done_at).toBeInstanceOf(Date);
+    expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null });
+    expect(await storeOf(database.sql).openDelivery(delivery.outboxId)).toBeNull();
+  });
+
+  it('that failed is relayed again under a new job id, and by the sweeper if the queue loses it', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    const { outbox, disabled } = await fail(delivery, 120);
+    expect(disabled).toBe(false);
+    expect(outbox).toMatchObject([{ id: delivery.outboxId, queue: 'webhook', relays: 1 }]);
+    expect((outbox[0]?.runAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(100_000);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1, result: '500' });
+    expect((await storeOf(sql).takeExpired(100)).map(({ id }) => id)).not.toContain(delivery.outboxId);
+    await sql`update outbox set run_at = now() - interval '1 minute', lease_until = now() - interval '1 second'
+      where id = ${delivery.outboxId}`;
+    expect(await storeOf(sql).takeExpired(100)).toContainEqual(
+      expect.objectContaining({ id: delivery.outboxId, queue: 'webhook', relays: 2 }),
+    );
+  });
+
+  it('that fails as the last one gives the delivery up', async () => {
+    const delivery = await newDelivery();
+    expect((await fail(delivery, null)).outbox).toEqual([]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: '500' });
+    expect(await job(delivery.outboxId)).toMatchObject({ done_at: expect.any(Date), failure_code: '500' });
+  });
+
+  it('that failed after another one was accepted changes nothing', async () => {
+    const delivery = await newDelivery();
+    await storeOf(database.sql).recordDelivered(delivery, '204');
+    expect(await fail(delivery)).toEqual({ outbox: [], disabled: false });
+    expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect(await endpoint()).toMatchObject({ failing_since: null });
+  });
+
+  it('of two runs that fail at once counts once and leaves one job', async () => {
+    const delivery = await newDelivery();
+    const runs = await Promise.all([reopened(delivery), reopened(delivery)]);
+    const results = await Promise.all(runs.map((run) => fail(run, 30)));
+    expect(results.flatMap(({ outbox }) => outbox)).toMatchObject([{ id: delivery.outboxId, relays: 1 }]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: expect.closeTo(30, -1) });
+  });
+
+  it('of two runs of which one gives up and one is postponed ends the delivery once', async () => {
+    const delivery = await newDelivery();
+    const [first, second] = [await reopened(delivery), await reopened(delivery)];
+    expect((await fail(first, 30)).outbox).toHaveLength(1);
+    expect((await fail(second, null)).outbox).toEqual([]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await job(delivery.outboxId)).toMatchObject({ done_at: null });
+  });
+
+  it('that fails after the sweeper has relayed it leaves the sweeper’s job only', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
+    expect((await storeOf(sql).takeExpired(1_000)).map(({ id }) => id)).toContain(delivery.outboxId);
+    expect((await fail(delivery, 30)).outbox).toEqual([]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: 0 });
+  });
+
+  it('without an endpoint gives the delivery up', async () => {
+    const delivery = await newDelivery();
+    await storeOf(database.sql).disableWebhook(retailerId);
+    const opened = (await storeOf(database.sql).openDelivery(delivery.outboxId)) as OwedDelivery;
+    expect(opened.endpoint).toBeNull();
+    await storeOf(database.sql).recordUndeliverable(opened, 'no_endpoint');
+    expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
+  });
+});
+
+describe('deliveries', () => {
+  it('are listed newest first, by store and by status', async () => {
+    const [first, second] = [await newDelivery(), await newDelivery()];
+    await storeOf(database.sql).recordDelivered(first, '200');
+    const all = { retailerIds: [retailerId], orderId: null, since: null, until: null, text: null };
+    const read = async (status: 'pending' | 'delivered' | null) =>
+      (await storeOf(database.sql).listDeliveries({ ...all, status }, { limit: 10, after: null })).rows;
+    const list = async (...status: Parameters<typeof read>) => (await read(...status)).map((row) => row.delivery_id);
+    expect(await list(null)).toEqual([second.id, first.id]);
+    expect(await list('delivered')).toEqual([first.id]);
+    expect(await list('pending')).toEqual([second.id]);
+    const [row] = await read('delivered');
+    expect(row).toMatchObject({ type: 'order.assigned', attempts: 1, result: '200', next_try_at: null });
+    expect(JSON.stringify(row)).not.toContain('whsec_');
+  });
+
+  it('are replayed with the same id and body for another day', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
+    await fail(delivery, null);
+    const notices = await noticesDuring(database, async () => {
+      expect(await storeOf(sql, 'me').replayDelivery(delivery.id)).toBe('replayed');
+    });
+    expect(notices).toEqual(['me:jobs:1']);
+    const row = await show(delivery.id);
+    expect(row).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(row?.outbox_id).not.toBe(delivery.outboxId);
+    const again = await storeOf(sql).openDelivery(row?.outbox_id);
+    expect(again).toMatchObject({ id: delivery.id, payload: delivery.payload });
+    expect(again?.ageSeconds).toBeLessThan(60);
+    expect((await storeOf(sql).takeExpired(100)).map(({ id }) => id)).toContain(row?.outbox_id);
+  });
+
+  it('are not replayed while they are pending, nor without an endpoint', async () => {
+    const { sql } = database;
+    const delivery = await newDelivery();
+    expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('still_tried');
+    await storeOf(sql).recordDelivered(delivery, '200');
+    await storeOf(sql).disableWebhook(retailerId);
+    expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('no_endpoint');
+    expect(await show(delivery.id)).toMatchObject({ status: 'delivered' });
+    expect(await storeOf(sql).replayDelivery(newId())).toBe('unknown');
+  });
+
+  it('are deleted after 30 days, but not while they are pending', async () => {
+    const { sql } = database;
+    const [old, pending, young] = [await newDelivery(), await newDelivery(), await newDelivery()];
+    await storeOf(sql).recordDelivered(old, '200');
+    await storeOf(sql).recordDelivered(young, '200');
+    await sql`update webhook_deliveries set created_at = now() - interval '31 days'
+      where id = any(${[old.id, pending.id]}::uuid[])`;
+    expect(await storeOf(sql).pruneDeliveries(30, 100)).toBe(1);
+    expect([await show(old.id), await show(pending.id), await show(young.id)]).toEqual([
+      undefined,
+      expect.anything(),
+      expect.anything(),
+    ]);
+  });
+});

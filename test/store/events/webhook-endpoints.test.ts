@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { newId } from '../../../src/domain/ids.ts';
+import { storeOf } from '../../harness/store.ts';
+import { noticesDuring } from '../transaction.ts';
+
+useWebhookWorld();
+
+import {
+  database,
+  endpoint,
+  fail,
+  failingFor,
+  newDelivery,
+  newDriver,
+  newOrder,
+  reopened,
+  retailerId,
+  show,
+  types,
+  URL_OF_STORE,
+  useWebhookWorld,
+} from '../webhook-world.ts';
+
+describe('an endpoint', () => {
+  it('that fails now and then is not held', async () => {
+    const delivery = await newDelivery();
+    await fail(delivery);
+    await failingFor(30);
+    await fail(await reopened(delivery));
+    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date), retry_at: null, disabled_at: null });
+  });
+
+  it('that has failed for long is left alone for a quarter of that time, at most 15 minutes', async () => {
+    const delivery = await newDelivery();
+    const held = async () => (await storeOf(database.sql).openDelivery(delivery.outboxId))?.endpoint?.heldSeconds;
+    await failingFor(400);
+    await fail(delivery);
+    expect(await held()).toBeCloseTo(100, -1);
+    await failingFor(80_000);
+    await fail(await reopened(delivery));
+    expect(await held()).toBeCloseTo(900, -1);
+  });
+
+  it('that has failed for a day is disabled once, with the time on record', async () => {
+    const [first, second] = [await newDelivery(), await newDelivery()];
+    await failingFor(86_399 - 60);
+    expect((await fail(first)).disabled).toBe(false);
+    await failingFor(86_401);
+    expect((await fail(await reopened(first))).disabled).toBe(true);
+    expect((await fail(second)).disabled).toBe(false);
+    expect(await endpoint()).toMatchObject({ disabled_at: expect.any(Date), disabled_because: 'failing' });
+    expect((await storeOf(database.sql).openDelivery(first.outboxId))?.endpoint).toBeNull();
+  });
+
+  it('that is gone is disabled at once', async () => {
+    expect((await fail(await newDelivery(), null, 'gone')).disabled).toBe(true);
+    expect(await endpoint()).toMatchObject({ disabled_because: 'gone' });
+  });
+
+  it('that refuses one delivery is neither held nor disabled, and gets others', async () => {
+    const [refused, other] = [await newDelivery(), await newDelivery()];
+    expect((await fail(refused, 5, 'refuses')).outbox).toHaveLength(1);
+    expect(await show(refused.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null, disabled_at: null });
+    await failingFor(86_401);
+    expect((await fail(await reopened(refused), null, 'refuses')).disabled).toBe(false);
+    expect(await endpoint()).toMatchObject({ disabled_at: null });
+    expect(await reopened(other)).toMatchObject({ endpoint: { heldSeconds: 0 } });
+  });
+
+  it('that was replaced meanwhile does not inherit a success', async () => {
+    const [old, young] = [await newDelivery(), await newDelivery()];
+    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
+    await fail(await reopened(young));
+    await storeOf(database.sql).recordDelivered(old, '204');
+    expect(await show(old.id)).toMatchObject({ status: 'delivered' });
+    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
+  });
+
+  it('that was replaced meanwhile does not inherit a failure', async () => {
+    const delivery = await newDelivery();
+    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
+    await fail(delivery, null, 'gone');
+    expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
+  });
+
+  it('that is enabled again keeps its secret and starts anew', async () => {
+    await fail(await newDelivery(), null, 'gone');
+    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
+    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
+    expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
+    expect(await storeOf(database.sql).enableWebhook(newId())).toBe(false);
+    expect(await storeOf(database.sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
+  });
+
+  it('that is switched off gets nothing, keeps its address and secret, and is switched on again', async () => {
+    const delivery = await newDelivery();
+    expect(await storeOf(database.sql).disableWebhook(retailerId)).toBe(true);
+    expect(await endpoint()).toMatchObject({ disabled_because: 'off', disabled_at: expect.any(Date) });
+    expect(await types(await newOrder(await newDriver()))).toEqual([]);
+    expect(await reopened(delivery)).toMatchObject({ endpoint: null });
+    const { webhooks } = await storeOf(database.sql).readStats();
+    expect(JSON.stringify(webhooks)).not.toContain(retailerId);
+    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
+    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', url: URL_OF_STORE, disabled_at: null });
+    expect(await reopened(delivery)).toMatchObject({ endpoint: { url: URL_OF_STORE } });
+  });
+
+  it.each(['set anew', 'enabled'])('that is %s has its waiting deliveries made at once', async (how) => {
+    const { sql } = database;
+    const [waiting, due] = [await newDelivery(), await newDelivery()];
+    await fail(waiting, 14_400, 'refuses');
+    const [other] = await sql`
+      insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+      values ('redispatch', ${newId()}, ${retailerId}, now() + interval '1 day', now() + interval '1 day') returning id`;
+    const notices = await noticesDuring(database, async () => {
+      const store = storeOf(sql, 'me');
+      const change =
+        how === 'enabled' ? store.enableWebhook(retailerId) : store.setWebhook(retailerId, URL_OF_STORE, 'whsec_x');
+      expect(await change).toBe(true);
+    });
+    expect(notices).toEqual([`me:retailer:${retailerId}`, 'me:jobs:1']);
+    const taken = (await storeOf(sql).takeExpired(100)).map(({ id }) => id);
+    expect(taken).toContain(waiting.outboxId);
+    expect(taken).not.toContain(due.outboxId);
+    expect(taken).not.toContain(other?.id);
+    expect(await reopened(waiting)).toMatchObject({ dueInSeconds: 0 });
+  });
+});

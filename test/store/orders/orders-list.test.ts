@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { OrderStatus } from '../../../src/domain/order.ts';
+import type { Sql } from '../../../src/postgres/connect.ts';
+import type { OrderCursor, OrderFilter } from '../../../src/store/orders/orders-list.ts';
+import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
+import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { addStoreRow } from '../../harness/orders.ts';
+import { storeOf } from '../../harness/store.ts';
+
+const PAST = 2 * LIST_SCAN_ROWS + 500;
+
+let database: FreshDatabase;
+/** A store with many delivered orders, and one with as many cancelled ones. */
+let delivers: string;
+let cancels: string;
+
+/** Adds past orders, each changed a second after the one before, on rows of its own. */
+async function addPast(
+  sql: Sql,
+  retailerId: string,
+  status: OrderStatus,
+  count: number,
+  sinceSeconds: number,
+  externalId: string | null = null,
+) {
+  await sql`
+    insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
+      delivery_fee_cents, driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat,
+      pickup_lng, pickup_point_source, created_at, updated_at, expires_at, external_id)
+    select gen_random_uuid(), ${retailerId}, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${status},
+      'standard', 799, 550, 'paid', 'none', gen_random_uuid()::text, 'One Test Square', 37.7, -122.4, 'registered',
+      t, t, t, ${externalId}
+    from generate_series(1, ${count}::int) n, lateral (select now() - make_interval(secs => ${sinceSeconds} - n)) x (t)`;
+}
+
+beforeAll(async () => {
+  // One connection, so that it tells what it has read itself.
+  database = await freshDatabase({ max: 1 });
+  const { sql } = database;
+  delivers = (await addStoreRow(sql)).retailerId;
+  cancels = (await addStoreRow(sql)).retailerId;
+  await addPast(sql, delivers, 'delivered', PAST, 50_000);
+  await addPast(sql, cancels, 'cancelled', PAST, 50_000);
+  for (const status of [
+    'returned',
+    'expired',
+    'undeliverable',
+    'pending_dispatch',
+    'driver_assigned',
+    'picked_up',
+  ] as const) {
+    await addPast(sql, delivers, status, 3, 1_000);
+  }
+  await sql`analyze orders`;
+});
+afterAll(() => database.drop());
+
+/** The rows of orders that this connection has read so far. */
+async function rowsRead(): Promise<number> {
+  await database.sql`select pg_stat_force_next_flush()`;
+  await database.sql`select pg_stat_clear_snapshot()`;
+  const [row] = await database.sql`
+    select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_user_tables where relname = 'orders'`;
+  return row?.read;
+}
+
+const EVERY = { status: null, externalId: null, createdAfter: null, createdBefore: null, updatedAfter: null };
+
+async function pageOf(
+  retailerId: string,
+  status: OrderStatus | null,
+  cursor: OrderCursor | null = null,
+  more: Partial<OrderFilter> = {},
+) {
+  const before = await rowsRead();
+  const filter = { ...EVERY, status, limit: 50, cursor, ...more };
+  const page = await storeOf(database.sql).listStoreOrders(retailerId, filter);
+  return { ...page, read: (await rowsRead()) - before };
+}
+
+test.each(['returned', 'expired', 'undeliverable', 'pending_dispatch', 'driver_assigned', 'picked_up'] as const)(
+  'the few orders that are %s are one page, found without reading what is past',
+  async (status) => {
+    const { orders, next, read } = await pageOf(delivers, status);
+    expect([orders.length, next]).toEqual([3, null]);
+    expect(read).toBeLessThan(100);
+  },
+);
+
+test('a page ends early, and says that the list goes on, instead of reading everything', async () => {
+  const pages = [];
+  for (let cursor: OrderCursor | null | undefined; cursor !== null; ) {
+    const page = await pageOf(cancels, 'delivered', cursor);
+    pages.push(page);
+    cursor = page.next;
+  }
+  expect(pages.map(({ orders }) => orders.length)).toEqual([0, 0, 0]);
+  for (const { read } of pages) expect(read).toBeLessThanOrEqual(LIST_SCAN_ROWS);
+});
+
+test('pages that end early or are full list each order once, in the order of their change', async () => {
+  const { sql } = database;
+  const { retailerId } = await addStoreRow(sql);
+  await addPast(sql, retailerId, 'delivered', 60, 90_000);
+  await addPast(sql, retailerId, 'cancelled', LIST_SCAN_ROWS, 80_000);
+  await addPast(sql, retailerId, 'delivered', 60, 1_000);
+  const expected = await sql`
+    select id from orders where retailer_id = ${retailerId} and status = 'delivered' order by updated_at, id`;
+  const listed: string[] = [];
+  for (let cursor: OrderCursor | null | undefined; cursor !== null; ) {
+    const { orders, next } = await pageOf(retailerId, 'delivered', cursor);
+    listed.push(...orders.map((order) => (order as { id: string }).id));
+    cursor = next;
+  }
+  expect(listed).toEqual(expected.map(({ id }) => id));
+});
+
+test('a list of every status leaves nothing out', async () => {
+  const { orders, next, read } = await pageOf(delivers, null);
+  expect([orders.length, next === null]).toEqual([50, false]);
+  expect(read).toBeLessThan(100);
+});
+
+/** All pages of a list: the ids, and the rows that the most expensive page read. */
+async function wholeList(retailerId: string, status: OrderStatus | null, more: Partial<OrderFilter>) {
+  const ids: string[] = [];
+  const reads: number[] = [];
+  for (let cursor: OrderCursor | null | undefined; cursor !== null; ) {
+    const page = await pageOf(retailerId, status, cursor, more);
+    ids.push(...page.orders.map(({ id }) => id));
+    reads.push(page.read);
+    cursor = page.next;
+  }
+  return { ids, mostRead: Math.max(...reads) };
+}
+
+test('orders of one external id are found among many without reading the others', async () => {
+  const { sql } = database;
+  await addPast(sql, delivers, 'delivered', 2, 40_000, 'A-1');
+  await addPast(sql, delivers, 'cancelled', 1, 30_000, 'A-1');
+  await addPast(sql, delivers, 'delivered', 1, 30_000, 'A-2');
+  const { retailerId: another } = await addStoreRow(sql);
+  await addPast(sql, another, 'delivered', 1, 30_000, 'A-1');
+  const found = async (more: Partial<OrderFilter>, status: OrderStatus | null = null) => {
+    const { orders, next, read } = await pageOf(delivers, status, null, { externalId: 'A-1', ...more });
+    expect([next, read < 50]).toEqual([null, true]);
+    return orders.map((order) => order.status);
+  };
+  expect(await found({})).toEqual(['delivered', 'delivered', 'cancelled']);
+  expect(await found({}, 'cancelled')).toEqual(['cancelled']);
+  expect(await found({}, 'pending_dispatch')).toEqual([]);
+  expect(await found({ updatedAfter: new Date(Date.now() - 35_000_000) })).toEqual(['cancelled']);
+  expect(await found({ createdBefore: new Date(Date.now() - 35_000_000) })).toEqual(['delivered', 'delivered']);
+  expect(await found({ externalId: 'a-1' })).toEqual([]);
+});
+
+test('an external id that a store gives to all of its orders is listed in pages that end early', async () => {
+  const { sql } = database;
+  const { retailerId } = await addStoreRow(sql);
+  await addPast(sql, retailerId, 'delivered', LIST_SCAN_ROWS + 10, 9_000, 'same');
+  await addPast(sql, retailerId, 'cancelled', 3, 1_000, 'same');
+  await sql`analyze orders`;
+  const { ids, mostRead } = await wholeList(retailerId, 'cancelled', { externalId: 'same' });
+  expect([ids.length, mostRead <= LIST_SCAN_ROWS]).toEqual([3, true]);
+});
+
+test('each order is created within one of two spans that follow each other', async () => {
+  const { sql } = database;
+  const { retailerId } = await addStoreRow(sql);
+  await addPast(sql, retailerId, 'delivered', 200, 10_000);
+  await addPast(sql, retailerId, 'cancelled', 200, 5_000);
+  const orders = await sql`select id, created_at from orders where retailer_id = ${retailerId} order by updated_at, id`;
+  const middle = orders[150]?.created_at;
+  // A change long after puts an order of the first span at the end of the list.
+  await sql`update orders set sequence = sequence + 1 where id = ${orders[0]?.id}`;
+  const first = await wholeList(retailerId, null, { createdBefore: middle });
+  const second = await wholeList(retailerId, null, { createdAfter: middle });
+  expect(first.ids).toEqual([...orders.slice(1, 150), orders[0]].map((order) => order?.id));
+  expect(second.ids).toEqual(orders.slice(150).map(({ id }) => id));
+  const cancelled = await wholeList(retailerId, 'cancelled', { createdAfter: middle, createdBefore: new Date() });
+  expect(cancelled.ids).toEqual(orders.slice(200).map(({ id }) => id));
+});
+
+test('a list by the time of creation reads no more than any other', async () => {
+  const long = new Date(Date.now() - 100_000_000);
+  for (const [store, status] of [
+    [delivers, null],
+    [cancels, 'cancelled'],
+    [delivers, 'pending_dispatch'],
+  ] as const) {
+    const { ids, mostRead } = await wholeList(store, status, { createdBefore: long });
+    expect([ids, mostRead <= LIST_SCAN_ROWS]).toEqual([[], true]);
+    const { read } = await pageOf(store, status, null, { createdAfter: new Date(Date.now() - 1_000) });
+    expect(read).toBeLessThan(100);
+  }
+});
+
+test('an order on a page has the names of the wire alone', async () => {
+  const { orders } = await pageOf(delivers, 'returned');
+  expect(Object.keys(orders[0] ?? {}).sort()).toEqual([
+    'created_at',
+    'delivery_fee',
+    'delivery_tier',
+    'driver_id',
+    'external_id',
+    'id',
+    'payment_status',
+    'reason_code',
+    'sms_status',
+    'status',
+    // What the route makes the promise and the estimate of.
+    'times',
+    'tracking_token',
+    'updated_at',
+  ]);
+});

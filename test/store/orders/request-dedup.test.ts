@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Identity } from '../../../src/domain/idempotency.ts';
+import { newId } from '../../../src/domain/ids.ts';
+import { connect } from '../../../src/postgres/connect.ts';
+import type { NewOrder } from '../../../src/store/orders/orders-create.ts';
+import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addStoreRow, draftOrder, type TestStore } from '../../harness/orders.ts';
+import { storeOf } from '../../harness/store.ts';
+import { openTransaction } from '../transaction.ts';
+
+let database: FreshDatabase;
+let store: TestStore;
+beforeAll(async () => {
+  database = await freshDatabase();
+  store = await addStoreRow(database.sql);
+});
+afterAll(() => database.drop());
+
+let fingerprints = 0;
+const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
+const draft = (fingerprint: string, driverId: string | null = null, key: Identity['key'] = null): Promise<NewOrder> =>
+  draftOrder(database.sql, store, { driverId, idempotency: { key, fingerprint } });
+const insert = async (orders: readonly NewOrder[], processId: string): Promise<('made' | 'repeated' | 'missing')[]> => {
+  const inserted = await storeOf(database.sql, processId).insertOrders(orders);
+  return orders.map(({ id }) => (inserted.get(id) ? 'made' : inserted.has(id) ? 'repeated' : 'missing'));
+};
+const age = (fingerprint: string, by: string) =>
+  database.sql`update unheard_requests set at = at - ${by}::interval where fingerprint = ${fingerprint}`;
+const record = (fingerprint: string, ...ids: string[]) =>
+  storeOf(database.sql, 'a').recordLostReplies(ids.map((orderId) => ({ fingerprint, orderId })));
+const found = (fingerprint: string, limit = 100) => storeOf(database.sql).findLostReplies(fingerprint, limit);
+const take = async (fingerprint: string, ...ids: string[]) => [
+  ...(await storeOf(database.sql, 'b').takeLostReplies(ids.map((orderId) => ({ fingerprint, orderId })))).keys(),
+];
+const rowOf = async (fingerprint: string) => {
+  const [row] = await database.sql`select origin, abandoned from unheard_requests where fingerprint = ${fingerprint}`;
+  return row && { ...row };
+};
+
+test('equal requests are separate orders, in one batch and in two, and leave no row', async () => {
+  const fingerprint = newFingerprint();
+  expect(await insert([await draft(fingerprint), await draft(fingerprint)], 'a')).toEqual(['made', 'made']);
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
+  expect(await insert([await draft(fingerprint)], 'b')).toEqual(['made']);
+  expect(await rowOf(fingerprint)).toBeUndefined();
+});
+
+test('an equal request does not wait for one that another process is committing', async () => {
+  const fingerprint = newFingerprint();
+  const inFlight = await openTransaction(database);
+  expect((await storeOf(inFlight.sql, 'a').insertOrders([await draft(fingerprint)])).size).toBe(1);
+  expect(await insert([await draft(fingerprint)], 'b')).toEqual(['made']);
+  await inFlight.rollback();
+});
+
+test('of equal requests as many are held back as orders wait for one, at any process', async () => {
+  const fingerprint = newFingerprint();
+  await record(fingerprint, newId(), newId());
+  const other = await draft(newFingerprint());
+  const equal = await Promise.all(Array.from({ length: 5 }, () => draft(fingerprint)));
+  const keyed = await draft(fingerprint, null, 'a key of its own');
+  const [ofKeyed, ofOther, ...ofEqual] = await insert([keyed, other, ...equal], 'a');
+  expect([ofKeyed, ofOther]).toEqual(['made', 'made']);
+  expect(ofEqual.toSorted()).toEqual(['made', 'made', 'made', 'repeated', 'repeated']);
+  const heldBack = equal.filter((_, i) => ofEqual[i] === 'repeated');
+  expect(await insert(heldBack, 'b')).toEqual(['repeated', 'repeated']);
+  expect(await take(fingerprint, ...(await found(fingerprint)))).toHaveLength(2);
+  expect(await insert(heldBack, 'b')).toEqual(['made', 'made']);
+});
+
+test('lost replies are found oldest first, as many as are asked for, each once', async () => {
+  const fingerprint = newFingerprint();
+  const [first, second, third] = [newId(), newId(), newId()];
+  await record(fingerprint, third, first);
+  await record(fingerprint, second, first);
+  expect(await found(fingerprint)).toEqual([first, second, third]);
+  expect(await found(fingerprint, 2)).toEqual([first, second]);
+  expect(await found(newFingerprint())).toEqual([]);
+});
+
+test('one statement records lost replies of several bodies, and another takes them', async () => {
+  const { sql } = database;
+  const replies = Array.from({ length: 6 }, (_, i) => ({ fingerprint: `several ${i % 2}`, orderId: newId() }));
+  await storeOf(sql, 'a').recordLostReplies(replies);
+  expect(await found('several 0')).toHaveLength(3);
+  expect(await found('several 1')).toHaveLength(3);
+  const taken = await storeOf(sql, 'b').takeLostReplies(replies.slice(0, 5));
+  expect([...taken.keys()].toSorted()).toEqual(
+    replies
+      .slice(0, 5)
+      .map(({ orderId }) => orderId)
+      .toSorted(),
+  );
+  expect(await rowOf('several 0')).toBeUndefined();
+  expect(await rowOf('several 1')).toMatchObject({ abandoned: [replies[5]?.orderId] });
+});
+
+test('a lost reply is taken once, also by two at the same moment, and again if it was recorded again', async () => {
+  const fingerprint = newFingerprint();
+  const [first, second] = [newId(), newId()];
+  await record(fingerprint, first, second);
+  const both = await Promise.all([take(fingerprint, first), take(fingerprint, first)]);
+  expect(both.flat()).toEqual([first]);
+  expect(await take(fingerprint, first)).toEqual([]);
+  await record(fingerprint, first);
+  expect(await take(fingerprint, first, second)).toHaveLength(2);
+  expect(await rowOf(fingerprint)).toBeUndefined();
+  expect(await take(fingerprint, first)).toEqual([]);
+});
+
+test('after ten minutes nothing is held back or found, and the row is deleted', async () => {
+  const { sql } = database;
+  const [old, pruned] = [newFingerprint(), newFingerprint()];
+  for (const fingerprint of [old, pruned]) {
+    await record(fingerprint, newId());
+    expect(await insert([await draft(fingerprint)], 'b')).toEqual(['repeated']);
+    await age(fingerprint, '601 s');
+    expect(await insert([await draft(fingerprint)], 'b')).toEqual(['made']);
+    expect(await found(fingerprint)).toEqual([]);
+  }
+  const later = newId();
+  await record(old, later);
+  expect(await found(old)).toEqual([later]);
+  expect(await storeOf(sql).pruneRequests(1_000)).toBe(1);
+  expect(await rowOf(pruned)).toBeUndefined();
+});
+
+/**
+ * The statements by which the build of before claims a body, takes over a lost reply, and releases a body.
+ */
+const before = {
+  claim: (fingerprint: string, orderId: string) => database.sql`
+    insert into unheard_requests as u (fingerprint, origin, order_id) values (${fingerprint}, 'before', ${orderId})
+    on conflict (fingerprint) do update
+    set origin = excluded.origin, order_id = excluded.order_id, abandoned = '{}', at = now()
+    where (u.origin = excluded.origin and u.abandoned = '{}') or u.at < now() - interval '600 s'
+    returning fingerprint`,
+  adopt: (fingerprint: string, orderId: string) => database.sql`
+    update unheard_requests
+    set origin = 'before', order_id = ${orderId}, abandoned = array_remove(abandoned, ${orderId}::uuid), at = now()
+    where fingerprint = ${fingerprint} and ${orderId}::uuid = any(abandoned) returning fingerprint`,
+  release: (fingerprint: string) => database.sql`
+    delete from unheard_requests where fingerprint = ${fingerprint} and origin = 'before' and abandoned = '{}'`,
+};
+
+test('a request in progress at a process of the build of before holds nothing back', async () => {
+  const fingerprint = newFingerprint();
+  const theirs = newId();
+  await before.claim(fingerprint, theirs);
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
+  expect(await found(fingerprint)).toEqual([]);
+  expect(await take(fingerprint, theirs)).toEqual([]);
+  expect(await rowOf(fingerprint)).toEqual({ origin: 'before', abandoned: [] });
+  // Their release leaves a lost reply of ours, which holds back equal requests of both.
+  const ours = newId();
+  await record(fingerprint, ours);
+  await before.release(fingerprint);
+  expect(await found(fingerprint)).toEqual([ours]);
+  expect(await before.claim(fingerprint, newId())).toHaveLength(0);
+  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['repeated']);
+});
+
+test('the build of before takes over a lost reply of ours, and we take the next', async () => {
+  const fingerprint = newFingerprint();
+  const [first, second] = [newId(), newId()];
+  await record(fingerprint, first, second);
+  expect(await before.claim(fingerprint, newId())).toHaveLength(0);
+  expect(await before.adopt(fingerprint, first)).toHaveLength(1);
+  await before.release(fingerprint);
+  expect(await take(fingerprint, first, second)).toEqual([second]);
+  // A row without a lost reply would look to it like a request in progress.
+  expect(await rowOf(fingerprint)).toBeUndefined();
+  expect(await before.claim(fingerprint, newId())).toHaveLength(1);
+});
+
+test('orders are found by their ids as they were created', async () => {
+  const driverId = await addDriverRow(database.sql);
+  const [order, waiting] = [await draft(newFingerprint(), driverId), await draft(newFingerprint())];
+  await insert([order, waiting], 'a');
+  await database.sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
+  const orders = await storeOf(database.sql).findPlacedByIds([order.id, waiting.id, newId()]);
+  expect(orders.size).toBe(2);
+  expect(orders.get(waiting.id)).toMatchObject({ status: 'pending_dispatch', paymentStatus: 'not_charged' });
+  expect(orders.get(order.id)).toMatchObject({
+    id: order.id,
+    status: 'driver_assigned',
+    paymentStatus: 'paid',
+    trackingToken: order.trackingToken,
+  });
+});
+
+test('a repeated request is explained as a lost driver if nothing else is wrong with it', async () => {
+  const fingerprint = newFingerprint();
+  await record(fingerprint, newId());
+  const again = await draft(fingerprint);
+  expect(await insert([again], 'b')).toEqual(['repeated']);
+  expect([...(await storeOf(database.sql).explainRefused([again])).values()]).toEqual(['driver_lost']);
+});
+
+test('statements that record and take the same lost replies in opposite orders do not deadlock', async () => {
+  const other = connect({ url: database.url, applicationName: 'other', max: 2 });
+  const replies = Array.from({ length: 100 }, () => ({ fingerprint: newFingerprint(), orderId: newId() }));
+  const reversed = [...replies].reverse();
+  for (let round = 0; round < 10; round++) {
+    await Promise.all([
+      storeOf(database.sql, 'a').recordLostReplies(replies),
+      storeOf(other, 'b').recordLostReplies(reversed),
+      storeOf(database.sql, 'a').takeLostReplies(reversed),
+      storeOf(other, 'b').takeLostReplies(replies),
+    ]);
+  }
+  await other.end({ timeout: 1 });
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
+import { storeOf } from '../../harness/store.ts';
+import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
+import { noticesDuring } from '../transaction.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** A cancelled order and the outbox row of its refund. */
+async function cancelled(paid: boolean) {
+  const { sql } = database;
+  const store = await addStoreRow(sql);
+  const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  if (paid) {
+    await openAttempt(sql, orderId);
+    const result = { status: 'paid', paymentIntentId: 'pi_1' } as const;
+    await recordAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0, 'me');
+  }
+  const ended = await storeOf(sql, 'me').cancelOrder(orderId, { retailerId: store.retailerId }, 'customer_request');
+  const outboxId = ended?.outbox.find(({ queue }) => queue === 'refund')?.id ?? 0;
+  const status = async () => (await orderRow(sql, orderId)).payment_status;
+  return { orderId, outboxId, status };
+}
+
+test.each([
+  [
+    'a refund',
+    true,
+    'refunded',
+    (id: string, job: number) => storeOf(database.sql, 'me').recordRefund(id, 're_1', job),
+  ],
+  [
+    'a refused one',
+    true,
+    'paid',
+    (id: string, job: number) => storeOf(database.sql, 'me').recordRefundRefused(id, { code: 'no' }, job),
+  ],
+  [
+    'nothing to refund',
+    false,
+    'not_charged',
+    (id: string, job: number) => storeOf(database.sql, 'me').recordUncharged(id, job),
+  ],
+])(
+  '%s is recorded once, with a notice of details, as it does not concern dispatch',
+  async (_what, paid, status, record) => {
+    const order = await cancelled(paid);
+    const notices = await noticesDuring(database, async () => {
+      expect(await record(order.orderId, order.outboxId)).toMatchObject({ id: order.orderId, status: 'cancelled' });
+      expect(await record(order.orderId, order.outboxId)).toBeNull();
+    });
+    expect(notices).toEqual([`me:details:${order.orderId}`]);
+    expect(await order.status()).toBe(status);
+  },
+);

@@ -1,0 +1,376 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Sent } from '../../../src/web/driver/lane.ts';
+import { ActionQueue, type ActionStore, meaningOf } from '../../../src/web/driver/queue.ts';
+import type { Action } from '../../../src/web/driver/state.ts';
+
+const DONE: Sent = { kind: 'done', status: 'picked_up', sequence: 3 };
+const LATER: Sent = { kind: 'later' };
+
+const JPEG = Uint8Array.of(1, 2, 3).buffer;
+const ANA = 'driver-ana';
+
+function action(id: string, changes: Partial<Action> = {}): Omit<Action, 'number' | 'driverId'> {
+  return {
+    id,
+    orderId: 'order-1',
+    kind: 'pick-up',
+    reason: null,
+    capturedAt: '2026-03-02T15:00:00.000Z',
+    photo: null,
+    ...changes,
+  };
+}
+
+/** The storage, which outlives a page: a restart is a new queue over it. */
+function storage(): ActionStore & { readonly kept: Map<string, Action> } {
+  const kept = new Map<string, Action>();
+  return {
+    kept,
+    all: async () => [...kept.values()].toSorted((a, b) => a.number - b.number),
+    add: async (added) => void kept.set(added.id, added),
+    remove: async (id) => void kept.delete(id),
+  };
+}
+
+let store: ReturnType<typeof storage>;
+let told: string[];
+const send = vi.fn<(action: Action, signal: AbortSignal) => Promise<Sent>>();
+const shrink = vi.fn<(photo: ArrayBuffer, mostBytes: number) => Promise<ArrayBuffer | null>>();
+
+function newQueue(kept: ActionStore = store, driverId: string | null = ANA): ActionQueue {
+  const listener = {
+    changed: () => {},
+    done: ({ id }: Action, { status }: { status: string }) => told.push(`${id} is ${status}`),
+    refused: ({ id, refusal }: Action) => told.push(`${id} refused: ${refusal?.message}`),
+    signedOut: () => told.push('signed out'),
+  };
+  return new ActionQueue(kept, { send, shrink }, listener, driverId, () => 1);
+}
+const sent = () => send.mock.calls.map(([{ id }]) => id);
+const flush = () => vi.advanceTimersByTimeAsync(0);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  store = storage();
+  told = [];
+  send.mockReset().mockResolvedValue(DONE);
+  shrink.mockReset().mockResolvedValue(null);
+});
+afterEach(() => vi.useRealTimers());
+
+describe('the actions of a driver', () => {
+  it('are sent at once where there is network, and forgotten when they are answered', async () => {
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await flush();
+    expect(sent()).toEqual(['a']);
+    expect(told).toEqual(['a is picked_up']);
+    expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
+  });
+
+  it('are kept while they cannot be sent, the later ones behind the first', async () => {
+    send.mockResolvedValue(LATER);
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await queue.add(action('b'));
+    await flush();
+    expect(new Set(sent())).toEqual(new Set(['a']));
+    expect([...store.kept.keys()]).toEqual(['a', 'b']);
+  });
+
+  it('are sent also where what an earlier page has left cannot be read', async () => {
+    const queue = newQueue({ ...store, all: () => Promise.reject(new Error('the storage is gone')) });
+    await queue.start();
+    await queue.add(action('a'));
+    await flush();
+    expect(told).toEqual(['a is picked_up']);
+  });
+
+  it('of one order are sent in their order, each when the one before it is answered', async () => {
+    let answer: (sent: Sent) => void = () => {};
+    send.mockImplementation(() => new Promise((resolve) => (answer = resolve)));
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await queue.add(action('b'));
+    await flush();
+    expect(sent()).toEqual(['a']);
+    answer(DONE);
+    await flush();
+    expect(sent()).toEqual(['a', 'b']);
+  });
+
+  it('with a photo hold up none of another order, which is sent beside them', async () => {
+    const answers = new Map<string, (sent: Sent) => void>();
+    send.mockImplementation(({ id }) => new Promise((resolve) => answers.set(id, resolve)));
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('photo', { kind: 'deliver', photo: JPEG }));
+    await queue.add(action('pick-up', { orderId: 'order-2' }));
+    await queue.add(action('next photo', { orderId: 'order-2', kind: 'deliver', photo: JPEG }));
+    await flush();
+    expect(sent()).toEqual(['photo', 'pick-up']);
+    answers.get('pick-up')?.(DONE);
+    await flush();
+    expect(queue.waiting.map(({ id }) => id)).toEqual(['photo', 'next photo']);
+    answers.get('photo')?.(DONE);
+    await flush();
+    expect(sent()).toEqual(['photo', 'pick-up', 'next photo']);
+  });
+
+  it('have a smaller photo after each try that was too slow, as far as it can be made smaller', async () => {
+    const small = Uint8Array.of(1).buffer;
+    shrink.mockResolvedValueOnce(small);
+    send.mockResolvedValueOnce(LATER).mockResolvedValue({ kind: 'later', isSlow: true });
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a', { kind: 'deliver', photo: JPEG }));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(send.mock.calls.slice(0, 4).map(([{ photo }]) => photo)).toEqual([JPEG, JPEG, small, small]);
+    expect(store.kept.get('a')?.photo).toEqual(small);
+    expect(shrink.mock.calls.slice(0, 2)).toEqual([
+      [JPEG, 1],
+      [small, 1 / 3],
+    ]);
+
+    // The next one begins with what got through.
+    send.mockReset().mockResolvedValue(DONE);
+    shrink.mockReset().mockResolvedValue(small);
+    queue.wake();
+    await queue.add(action('b', { kind: 'deliver', photo: JPEG }));
+    await flush();
+    expect(send.mock.calls.map(([{ id, photo }]) => [id, photo?.byteLength])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
+  it('wait for the driver who did them, whoever signs in meanwhile', async () => {
+    send.mockResolvedValue(LATER);
+    const anas = newQueue();
+    await anas.start();
+    await anas.add(action('a', { kind: 'deliver', photo: JPEG }));
+    anas.stop();
+    send.mockReset().mockResolvedValue(DONE);
+    const bens = newQueue(store, 'driver-ben');
+    await bens.start();
+    await bens.add(action('b'));
+    await flush();
+    expect(sent()).toEqual(['b']);
+    expect([bens.waiting.length, bens.refused.length]).toEqual([0, 0]);
+    bens.stop();
+    expect(store.kept.get('a')?.photo).toEqual(JPEG);
+
+    // After a sign-in by link the page learns later who the driver is.
+    const unknown = newQueue(store, null);
+    await unknown.start();
+    await flush();
+    expect(sent()).toEqual(['b']);
+    unknown.isOf(ANA);
+    await flush();
+    expect(sent()).toEqual(['b', 'a']);
+    expect(store.kept.size).toBe(0);
+  });
+
+  it('that the page of before kept are sent, though they name no driver', async () => {
+    await store.add({ ...action('old'), number: 1 });
+    await newQueue().start();
+    await flush();
+    expect(told).toEqual(['old is picked_up']);
+  });
+
+  it('are tried again by themselves with growing pauses of at most 30 s', async () => {
+    send.mockResolvedValue(LATER);
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await flush();
+    const pauses: number[] = [];
+    for (let tries = send.mock.calls.length; pauses.length < 8; tries = send.mock.calls.length) {
+      const before = Date.now();
+      while (send.mock.calls.length === tries) await vi.advanceTimersByTimeAsync(100);
+      pauses.push(Math.round((Date.now() - before) / 1_000));
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
+    send.mockResolvedValue(DONE);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(told).toEqual(['a is picked_up']);
+  });
+
+  it('are tried at once when the network is back', async () => {
+    send.mockResolvedValue(LATER);
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await vi.advanceTimersByTimeAsync(60_000);
+    send.mockResolvedValue(DONE);
+    queue.wake();
+    await flush();
+    expect(told).toEqual(['a is picked_up']);
+  });
+
+  it('outlive a restart of the page, photo and reason included', async () => {
+    send.mockResolvedValue(LATER);
+    const before = newQueue();
+    await before.start();
+    const photo = Uint8Array.of(1, 2, 3).buffer;
+    await before.add(action('a'));
+    await before.add(action('b', { kind: 'deliver', photo }));
+    await before.add(action('c', { kind: 'release', reason: 'vehicle' }));
+    before.stop();
+    send.mockReset().mockResolvedValue(DONE);
+    const after = newQueue();
+    await after.start();
+    await flush();
+    expect(sent()).toEqual(['a', 'b', 'c']);
+    expect(send.mock.calls[1]?.[0]).toMatchObject({ kind: 'deliver', photo });
+    expect(send.mock.calls[2]?.[0]).toMatchObject({ kind: 'release', reason: 'vehicle' });
+    expect(store.kept.size).toBe(0);
+  });
+
+  it('stay with their photo when the service refuses them, until the driver has seen it, and the others go on', async () => {
+    const why = { code: 'illegal_transition', message: 'The order is cancelled.', retryAfterSeconds: null };
+    send.mockResolvedValueOnce({ kind: 'refused', ...why });
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a', { kind: 'deliver', photo: JPEG }));
+    await queue.add(action('b'));
+    await flush();
+    expect(told).toEqual(['a refused: The order is cancelled.', 'b is picked_up']);
+    expect(queue.waiting).toEqual([]);
+    queue.stop();
+    const after = newQueue();
+    await after.start();
+    await flush();
+    expect(after.refused).toMatchObject([{ id: 'a', photo: JPEG, refusal: why }]);
+    expect(sent()).toEqual(['a', 'b']);
+    await after.dismiss('a');
+    expect([after.refused.length, store.kept.size]).toEqual([0, 0]);
+  });
+
+  it('stay where the token is no longer valid, and nothing more is sent', async () => {
+    send.mockResolvedValue({ kind: 'signed_out' });
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await flush();
+    await queue.add(action('b'));
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(sent()).toEqual(['a']);
+    expect(told).toEqual(['signed out']);
+    expect([...store.kept.keys()]).toEqual(['a', 'b']);
+  });
+
+  it('are sent although the phone’s storage refuses them, and the driver is warned', async () => {
+    const full: ActionStore = { ...store, add: () => Promise.reject(new Error('QuotaExceededError')) };
+    send.mockResolvedValueOnce(LATER);
+    const queue = newQueue(full);
+    await queue.start();
+    await queue.add(action('a'));
+    await flush();
+    expect(queue.isUnkept).toBe(true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told).toEqual(['a is picked_up']);
+    expect(queue.isUnkept).toBe(false);
+  });
+
+  it('are given up on their way when the network goes, so that the next try does not wait for them', async () => {
+    let signal: AbortSignal | undefined;
+    send.mockImplementationOnce(
+      (_action, given) =>
+        new Promise((resolve) => {
+          signal = given;
+          given.addEventListener('abort', () => resolve(LATER));
+        }),
+    );
+    const queue = newQueue();
+    await queue.start();
+    await queue.add(action('a'));
+    await flush();
+    queue.interrupt();
+    expect(signal?.aborted).toBe(true);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told).toEqual(['a is picked_up']);
+  });
+
+  it('reach the service in their order and each once as it counts, whatever fails and however often the page restarts', async () => {
+    const happening = fc.constantFrom('answered', 'lost', 'failed', 'restart', 'wake', 'add');
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 40 }), async (happenings) => {
+        store = storage();
+        const taken: string[] = [];
+        let fate: 'answered' | 'lost' | 'failed' = 'failed';
+        send.mockReset().mockImplementation(async ({ id }) => {
+          if (fate === 'failed') return LATER;
+          // The service recognizes an id, so sending it twice changes nothing.
+          if (!taken.includes(id)) taken.push(id);
+          return fate === 'lost' ? LATER : DONE;
+        });
+        let queue = newQueue();
+        await queue.start();
+        const made: string[] = [];
+        for (const happens of happenings) {
+          if (happens === 'add') {
+            made.push(`action-${made.length}`);
+            await queue.add(action(made.at(-1) ?? ''));
+          } else if (happens === 'restart') {
+            queue.stop();
+            queue = newQueue();
+            await queue.start();
+          } else if (happens === 'wake') queue.wake();
+          else fate = happens;
+          await flush();
+        }
+        fate = 'answered';
+        queue.wake();
+        await vi.advanceTimersByTimeAsync(60_000);
+        expect(taken).toEqual(made);
+        expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
+        queue.stop();
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('what a reply means', () => {
+  const refusal = { success: false, message: 'There is no such order.' };
+
+  it('is done where the service says so', () => {
+    const body = { success: true, order: { status: 'delivered', sequence: 5 } };
+    expect(meaningOf(200, body)).toEqual({ kind: 'done', status: 'delivered', sequence: 5 });
+  });
+
+  it('is a refusal for what will never be taken', () => {
+    for (const status of [400, 404, 409, 413, 415, 422]) {
+      const why = { code: null, message: 'There is no such order.', retryAfterSeconds: null };
+      expect(meaningOf(status, refusal)).toEqual({ kind: 'refused', ...why });
+    }
+  });
+
+  it('is a refusal where no further order can be given back for an hour, so that the driver is told', () => {
+    const body = { success: false, message: 'Too many.', error: { code: 'too_many_releases' } };
+    const why = { code: 'too_many_releases', message: 'Too many.', retryAfterSeconds: 600 };
+    expect(meaningOf(429, body, 600)).toEqual({ kind: 'refused', ...why });
+  });
+
+  it('is "later" for what may pass', () => {
+    for (const status of [408, 429, 500, 502, 503, 504]) expect(meaningOf(status, refusal)).toEqual(LATER);
+  });
+
+  it('is "signed out" for 401', () => {
+    expect(meaningOf(401, refusal)).toEqual({ kind: 'signed_out' });
+  });
+
+  it('is "later" for every answer that is not the service’s own, whatever its status', () => {
+    for (const status of [200, 302, 401, 403, 404, 409, 422]) {
+      for (const body of [null, 'Welcome to the hotel', [], {}, { success: 'yes' }]) {
+        expect(meaningOf(status, body)).toEqual(LATER);
+      }
+    }
+    expect(meaningOf(200, { success: true })).toEqual(LATER);
+  });
+});

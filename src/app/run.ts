@@ -13,7 +13,7 @@ export async function run(): Promise<void> {
     for (const line of [...misspeltSettings(), ...doubtsAbout(config)]) say(line);
     const stop = onSignals(say, config);
     const service = await startService(config, say, stop.now);
-    stop.use(() => service.close());
+    stop.use((withinMs) => service.close(withinMs));
     process.stdout.write(welcome(config, service));
   } catch (error) {
     const expected = error instanceof ConfigError || error instanceof StartError;

@@ -3,10 +3,11 @@ import type { Config } from '../config.ts';
 import { OrderEvents } from '../dispatch/order-events.ts';
 import { createPaymentWait } from '../dispatch/payment-wait.ts';
 import { removeServiceFile, writeServiceFile } from '../embedded/service-file.ts';
-import { below, MAX_REQUESTS_IN_FLIGHT } from '../limits.ts';
+import { atMost, below, MAX_REQUESTS_IN_FLIGHT } from '../limits.ts';
 import { createDatabaseClock } from '../postgres/clock.ts';
 import { JobPace } from '../queues/job-pace.ts';
-import { CLOSE_DEADLINE_MS, Closers } from '../runtime/closers.ts';
+import { JOB_FINISH_MS } from '../queues/queues.ts';
+import { CLOSE_ALL_MS, CLOSE_DEADLINE_MS, CLOSE_FLOOR_MS, Closers, MAX_PARTS } from '../runtime/closers.ts';
 import { makeDataDir } from '../runtime/data-dir.ts';
 import { holdApiLock, openDatabase } from '../runtime/database.ts';
 import { openMetrics } from '../runtime/metrics.ts';
@@ -33,18 +34,27 @@ const MAX_SANDBOX_FAILED_LINES = 10;
 const MAX_PAYMENT_WAITERS = 2_000;
 /** Waits in a row without a result after which replies stop waiting, until one probe has a result. */
 const PAYMENT_WAIT_MISSES = 5;
-/** Longest wait of a stop for requests in flight. With CLOSE_DEADLINE_MS below STOP_DEADLINE_MS. */
+/** Longest wait of a stop for requests in flight. Leaves JOB_FINISH_MS and the floors of CLOSE_ALL_MS. */
 const DRAIN_MS = 3_500;
 
 below({ MAX_SANDBOX_FAILED_LINES }, { MAX_FAILED_LINES });
 below({ MAX_PAYMENT_WAITERS }, { MAX_REQUESTS_IN_FLIGHT });
+below({ JOB_FINISH_MS }, { CLOSE_DEADLINE_MS });
+atMost(
+  { 'DRAIN_MS, JOB_FINISH_MS and the floors': DRAIN_MS + JOB_FINISH_MS + CLOSE_FLOOR_MS * MAX_PARTS },
+  { CLOSE_ALL_MS },
+);
 
 export type Service = {
   /** Its URL on this machine; null for a worker that does not listen. */
   readonly url: string | null;
   readonly sandbox: Sandbox | null;
-  /** Stops accepting requests, finishes those in flight, closes everything. Closing twice is safe. */
-  close(): Promise<void>;
+  /**
+   * Gives notice, stops accepting requests, finishes those in flight, closes everything. Closing twice is safe.
+   *
+   * @param withinMs longest time in milliseconds; by default the notice and CLOSE_ALL_MS
+   */
+  close(withinMs?: number): Promise<void>;
 };
 
 /**
@@ -122,20 +132,22 @@ async function start(
   }
   const sandbox = config.sandbox && api && url ? await openSandbox(config, database, url, logger, closers) : null;
   if (server) closers.add('requests', () => drain(server), DRAIN_MS + CLOSE_DEADLINE_MS);
-  // First: balancers read that it is not ready, and another process plans, while nothing is refused yet.
   const noticeMs = api ? config.stopNoticeSeconds * 1_000 : 0;
-  closers.add(
-    'notice',
-    async () => {
-      isStarted = false;
-      void api?.stopPlanning();
-      await pause(noticeMs);
-    },
-    noticeMs + CLOSE_DEADLINE_MS,
-  );
   if (!config.sandbox) void tellOfSettings(config, logger);
   isStarted = true;
-  return { url, sandbox, close: () => closers.closeAll() };
+  return {
+    url,
+    sandbox,
+    async close(withinMs = noticeMs + CLOSE_ALL_MS) {
+      const untilMs = performance.now() + withinMs;
+      // First: balancers read that it is not ready, and another process plans, while nothing is refused yet.
+      isStarted = false;
+      void api?.stopPlanning();
+      // A stop that is late, because it waited for the start, has a shorter notice.
+      await pause(Math.min(noticeMs, Math.max(withinMs - CLOSE_ALL_MS, 0)));
+      await closers.closeAll(untilMs - performance.now());
+    },
+  };
 }
 
 /** Tries every setting once the service runs, which goes on with those that do not work. */

@@ -31,7 +31,7 @@ const MAX_JOB_STALLS = 20;
 /** Pause of a worker after a connection error. BullMQ's own is 15 s. */
 const WORKER_RETRY_MS = 1_000;
 /** Longest wait of a stop for jobs under way; then others do them. Below CLOSE_DEADLINE_MS. */
-const JOB_FINISH_MS = 2_500;
+export const JOB_FINISH_MS = 2_500;
 /** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
 const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
 

@@ -1,8 +1,18 @@
+import { below } from '../limits.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
 
 /** Longest time for one part to close; then it is left behind. */
 export const CLOSE_DEADLINE_MS = 3_000;
+/** Longest time for all parts together. Below STOP_DEADLINE_MS, so that the process ends by itself. */
+export const CLOSE_ALL_MS = 7_000;
+/** Least time for one part, kept for it while those before it are slow: enough to send what it has begun. */
+export const CLOSE_FLOOR_MS = 20;
+/** Most parts of one process, which has about 40: a floor for each must fit. */
+export const MAX_PARTS = 50;
+
+below({ 'CLOSE_FLOOR_MS of MAX_PARTS': CLOSE_FLOOR_MS * MAX_PARTS }, { CLOSE_DEADLINE_MS });
+below({ CLOSE_DEADLINE_MS }, { CLOSE_ALL_MS });
 
 /**
  * Closes parts, last in first out. A closer is added on the line after the part's constructor. Closing twice
@@ -18,13 +28,21 @@ export class Closers {
 
   /** @param deadlineMs longest wait for `close`, which goes on unawaited then; above its own time-outs */
   add(name: string, close: () => unknown, deadlineMs = CLOSE_DEADLINE_MS): void {
+    if (this.#closers.length === MAX_PARTS) throw new RangeError(`${name} is one part more than MAX_PARTS`);
     this.#closers.push({ name, close, deadlineMs });
   }
 
-  /** Closes every part, each with its deadline. A part that fails to close is logged. */
-  async closeAll(): Promise<void> {
+  /**
+   * Closes every part. Each has its own deadline, or else what the others leave of the common one, and at least
+   * CLOSE_FLOOR_MS. A part that fails to close is logged.
+   *
+   * @param withinMs the common deadline in milliseconds; one that has passed leaves each part its floor
+   */
+  async closeAll(withinMs = CLOSE_ALL_MS): Promise<void> {
+    const untilMs = performance.now() + withinMs;
     for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
-      await this.#close(closer.name, closer.close, closer.deadlineMs);
+      const leftMs = untilMs - performance.now() - this.#closers.length * CLOSE_FLOOR_MS;
+      await this.#close(closer.name, closer.close, Math.min(closer.deadlineMs, Math.max(leftMs, CLOSE_FLOOR_MS)));
     }
   }
 

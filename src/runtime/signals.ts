@@ -1,5 +1,6 @@
 import { type Config, DEFAULT_STOP_NOTICE_SECONDS } from '../config.ts';
 import { below } from '../limits.ts';
+import { CLOSE_ALL_MS } from './closers.ts';
 
 /** Longest stop from then on; then the process ends. */
 export const STOP_DEADLINE_MS = 7_500;
@@ -8,14 +9,18 @@ export const SIGNAL_ECHO_MS = 2_000;
 /** Time after which Docker kills a container that was told to stop. */
 const DOCKER_STOP_MS = 10_000;
 
+below({ CLOSE_ALL_MS }, { STOP_DEADLINE_MS });
 below(
   { 'STOP_DEADLINE_MS after DEFAULT_STOP_NOTICE_SECONDS': STOP_DEADLINE_MS + DEFAULT_STOP_NOTICE_SECONDS * 1_000 },
   { DOCKER_STOP_MS },
 );
 
 export type Stop = {
-  /** Sets what a signal closes; closes it at once if a signal has arrived before. */
-  use(close: () => Promise<void>): void;
+  /**
+   * Sets what a signal closes, within the given time in milliseconds; closes it at once if a signal has arrived
+   * before.
+   */
+  use(close: (withinMs: number) => Promise<void>): void;
   /** Stops as a signal does, and prints the reason. */
   now(reason: string): void;
 };
@@ -30,7 +35,8 @@ export function onSignals(
   say: (line: string) => void,
   { sandbox, stopNoticeSeconds }: Pick<Config, 'sandbox' | 'stopNoticeSeconds'>,
 ): Stop {
-  let close: (() => Promise<void>) | null = null;
+  let close: ((withinMs: number) => Promise<void>) | null = null;
+  const noticeMs = stopNoticeSeconds * 1_000;
   let stopped: { readonly reason: string; readonly atMs: number } | null = null;
 
   async function stop(reason: string): Promise<void> {
@@ -42,12 +48,12 @@ export function onSignals(
     stopped = { reason, atMs: performance.now() };
     say(`Stopping: ${reason}`);
     // While the service is still starting, the start is awaited first; the deadline covers both.
-    setTimeout(() => process.exit(1), stopNoticeSeconds * 1_000 + STOP_DEADLINE_MS).unref();
-    if (close) await finish();
+    setTimeout(() => process.exit(1), noticeMs + STOP_DEADLINE_MS).unref();
+    if (close) await finish(stopped.atMs);
   }
 
-  async function finish(): Promise<void> {
-    await close?.();
+  async function finish(sinceMs: number): Promise<void> {
+    await close?.(noticeMs + CLOSE_ALL_MS - (performance.now() - sinceMs));
     process.exit(0);
   }
 
@@ -56,7 +62,7 @@ export function onSignals(
   return {
     use(closer) {
       close = closer;
-      if (stopped !== null) void finish();
+      if (stopped !== null) void finish(stopped.atMs);
     },
     now(reason) {
       if (stopped === null) void stop(reason);

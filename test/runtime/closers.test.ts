@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { CLOSE_DEADLINE_MS, Closers } from '../../src/runtime/closers.ts';
+import { CLOSE_DEADLINE_MS, CLOSE_FLOOR_MS, Closers, MAX_PARTS } from '../../src/runtime/closers.ts';
+import { STOP_DEADLINE_MS } from '../../src/runtime/signals.ts';
 
 const lines: { part?: unknown; level: string }[] = [];
 const log = (level: string) => (fields: object) => void lines.push({ level, ...fields });
@@ -88,4 +89,23 @@ test('closing leaves no timer that would keep the process alive', async () => {
   for (const name of ['a', 'b']) add(name);
   await closers.closeAll();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('parts that are all slow close within one deadline, and each is asked in time to do something', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] });
+  const askedMs: number[] = [];
+  for (let part = 0; part < MAX_PARTS; part++) {
+    closers.add(`part ${part}`, () => {
+      askedMs.push(performance.now());
+      return new Promise(() => undefined);
+    });
+  }
+  const sinceMs = performance.now();
+  const all = closers.closeAll();
+  await vi.runAllTimersAsync();
+  await all;
+  expect(performance.now() - sinceMs).toBeLessThan(STOP_DEADLINE_MS);
+  const waits = askedMs.map((atMs, part) => (askedMs[part + 1] ?? performance.now()) - atMs);
+  expect(waits[0]).toBe(CLOSE_DEADLINE_MS);
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(CLOSE_FLOOR_MS);
 });

@@ -92,9 +92,13 @@ async function start(
   const { config, standIn } = await withStripe(withMap, closers);
   const isApi = config.roles.has('api');
   const database = await openDatabase(config, say, logger, closers);
+  const replaced = new AbortController();
   if (isApi) {
     const lock = { ...database, hasRedis: config.redisUrl !== null };
-    await holdApiLock(lock, logger, closers, () => ended('another API process took over'));
+    await holdApiLock(lock, logger, closers, () => {
+      replaced.abort();
+      ended('another API process took over');
+    });
   }
   const clock = await createDatabaseClock(database.sql, logger);
   closers.add('clock', () => clock.close());
@@ -116,6 +120,8 @@ async function start(
 
   const api = isApi ? await buildApi(parts) : null;
   const server = api?.server ?? (config.portIsSet ? openHealthServer(parts) : null);
+  // Two processes without Redis must not take orders for the same drivers, not even for the time of a notice.
+  if (server) replaced.signal.addEventListener('abort', () => server.refuse());
   url = server ? await listen(server, config) : null;
   if (config.roles.has('worker')) await startWorkers(parts, trackingUrl(), isApi ? url : null);
   if (url) tellOfEvents(standIn, config, url);
@@ -143,8 +149,9 @@ async function start(
       // First: balancers read that it is not ready, and another process plans, while nothing is refused yet.
       isStarted = false;
       void api?.stopPlanning();
-      // A stop that is late, because it waited for the start, has a shorter notice.
-      await pause(Math.min(noticeMs, Math.max(withinMs - CLOSE_ALL_MS, 0)));
+      // A stop that is late, because it waited for the start, has a shorter notice; a process that lost its lock none.
+      const thisNoticeMs = Math.min(noticeMs, Math.max(withinMs - CLOSE_ALL_MS, 0));
+      await pause(thisNoticeMs, undefined, { signal: replaced.signal }).catch(() => undefined);
       await closers.closeAll(untilMs - performance.now());
     },
   };

@@ -18,7 +18,7 @@ import { AbortNotice } from './signal.ts';
 
 /** What the exchanges of one server share. */
 export type ExchangeSettings = ReplySettings & {
-  /** Whether the server is past its last request and takes no more work. */
+  /** Whether the server takes no more work: it is past its last request, or another one took its place. */
   readonly refusing: () => boolean;
   readonly supportEmail: string;
   readonly logger: Logger;

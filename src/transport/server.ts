@@ -49,6 +49,8 @@ export type HttpServer = {
    * so that no work is cut.
    */
   drain(ms: number): Promise<boolean>;
+  /** Refuses every further request with 503 at once, while those at work go on. */
+  refuse(): void;
   /** Closes the transport, with every connection. Harmless twice. */
   close(): void;
   /** Requests that are not answered, or whose work is not done. */
@@ -59,7 +61,7 @@ export type HttpServer = {
 /** The HTTP and WebSocket server: mounts routes and sockets on the transport, once for each transport. */
 export function createServer(transport: Transport, options: ServerOptions): HttpServer {
   let isStopping = false;
-  let isDrained = false;
+  let isRefusing = false;
   let isClosed = false;
   let port = 0;
   const { app } = transport;
@@ -69,7 +71,7 @@ export function createServer(transport: Transport, options: ServerOptions): Http
     sandbox: options.mode === 'sandbox',
     httpsOnly: options.httpsOnly ?? false,
     closing: () => isStopping,
-    refusing: () => isDrained,
+    refusing: () => isRefusing,
     unsent: new UnsentReplies({ perNetwork: limits.maxUnsentBytesPerNetwork, total: limits.maxUnsentBytes }, async () =>
       readSendQueues(port),
     ),
@@ -119,10 +121,13 @@ export function createServer(transport: Transport, options: ServerOptions): Http
     stopAccepting,
     async drain(ms) {
       const isIdle = await requests.idle(ms);
-      isDrained = true;
+      isRefusing = true;
       // What a slow reader has not taken of a large reply would be cut.
       if (isIdle && !settings.unsent.isKeeping) close();
       return isIdle;
+    },
+    refuse() {
+      isRefusing = true;
     },
     close,
     get inFlight() {

@@ -9,7 +9,16 @@ import { freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
 
-const { watch } = vi.hoisted(() => ({ watch: { beforeSandbox: async (_url: string) => {} } }));
+const { watch } = vi.hoisted(() => ({ watch: { beforeSandbox: async (_url: string) => {}, loseLock: () => {} } }));
+
+vi.mock('../../src/runtime/database.ts', async (original) => {
+  const actual = await original<typeof import('../../src/runtime/database.ts')>();
+  const holdApiLock: typeof actual.holdApiLock = async (database, logger, closers, lost) => {
+    watch.loseLock = lost;
+    await actual.holdApiLock(database, logger, closers, lost);
+  };
+  return { ...actual, holdApiLock };
+});
 
 vi.mock('../../src/app/sandbox.ts', async (original) => {
   const actual = await original<typeof import('../../src/app/sandbox.ts')>();
@@ -63,6 +72,28 @@ test('a service is ready from the end of its start, with the file of the sandbox
     // Nothing is refused yet.
     { readyz: 503, healthz: 200, isThere: true },
   ]);
+});
+
+test('a process whose API lock another one took refuses all at once, and stops without the notice', async () => {
+  const { dataDir, remove } = newDataDir();
+  const database = await freshDatabase();
+  onTestFinished(async () => {
+    await database.drop();
+    remove();
+  });
+  const env = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', STOP_NOTICE_SECONDS: '60', LOG_LEVEL: 'silent' };
+  const ended = vi.fn();
+  const config = parseConfig({ ...env, DATABASE_URL: database.url, DATA_DIR: dataDir });
+  const service = await startService(config, () => {}, ended);
+  onTestFinished(() => service.close());
+  const post = () => fetch(`${service.url}/orders/create`, { method: 'POST' });
+  expect((await post()).status).toBe(401);
+  watch.loseLock();
+  expect(ended).toHaveBeenCalledExactlyOnceWith('another API process took over');
+  const refused = await post();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  // Not after the notice of a minute.
+  await service.close();
 });
 
 test('a port that is taken is told before the database is changed', async () => {

@@ -106,6 +106,6 @@ test('parts that are all slow close within one deadline, and each is asked in ti
   await all;
   expect(performance.now() - sinceMs).toBeLessThan(STOP_DEADLINE_MS);
   const waits = askedMs.map((atMs, part) => (askedMs[part + 1] ?? performance.now()) - atMs);
-  expect(waits[0]).toBe(CLOSE_DEADLINE_MS);
+  expect(waits[0]).toBeGreaterThanOrEqual(CLOSE_DEADLINE_MS);
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(CLOSE_FLOOR_MS);
 });

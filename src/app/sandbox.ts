@@ -3,13 +3,12 @@ import { findAddress } from '../dispatch/find-address.ts';
 import { newWebhookSecret } from '../events/webhook-signature.ts';
 import type { Closers } from '../runtime/closers.ts';
 import type { Database } from '../runtime/database.ts';
-import { StartError } from '../runtime/start-error.ts';
 import { DEMO_STORE, ensureDemo, tellDemoStore } from '../sandbox/demo.ts';
 import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
 import { startRouterStandIn } from '../sandbox/router-stand-in.ts';
 import { startSimulatedDrivers } from '../sandbox/simulated-drivers.ts';
 import { startWebhookReceiver } from '../sandbox/webhook-receiver.ts';
-import { openStore, type Store } from '../store/store.ts';
+import { openStore } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import { loadZips, ZIPS_FILE } from '../vendors/zips.ts';
 import { openPlaces } from './places.ts';
@@ -36,23 +35,6 @@ export async function withRouter(config: Config, closers: Closers): Promise<Conf
   const standIn = await startRouterStandIn();
   closers.add('router stand-in', () => standIn.close());
   return { ...config, routerUrl: standIn.url };
-}
-
-/**
- * Keeps simulated drivers off a database that no sandbox made: they would take its customers' orders.
- *
- * @throws {StartError} if there are stores, and the demo's is not among them
- */
-export async function keepOffRealStores(
-  { sandbox, simulatedDrivers }: Config,
-  store: Pick<Store, 'hasOnlyOtherStores'>,
-): Promise<void> {
-  if (!sandbox || simulatedDrivers === 0) return;
-  if (!(await store.hasOnlyOtherStores(DEMO_STORE.name, DEMO_STORE.address))) return;
-  throw new StartError(
-    'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, ' +
-      'or set another DATABASE_URL.',
-  );
 }
 
 /**

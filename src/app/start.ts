@@ -22,7 +22,7 @@ import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
 import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
-import { keepOffRealStores, openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
+import { openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
 import { tellOfEvents, withStripe } from './stripe.ts';
 import { startWorkers } from './worker.ts';
 
@@ -103,7 +103,6 @@ async function start(
   const clock = await createDatabaseClock(database.sql, logger);
   closers.add('clock', () => clock.close());
   const store = openStore(database);
-  await keepOffRealStores(config, store);
   const metrics = openMetrics(database, store);
   const backend = await openQueueBackend(config, database, logger, closers);
   const pace = new JobPace(isApi && config.roles.has('worker'));

@@ -7,6 +7,8 @@ import { below, LIST_DB_CONNECTIONS, LIST_STATEMENT_MS, MAX_COMMITS_IN_FLIGHT, Q
 import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { startBreaker } from '../postgres/start-breaker.ts';
+import { DEMO_STORE } from '../sandbox/demo.ts';
+import { openStore } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import { checkPort } from './port.ts';
@@ -39,7 +41,7 @@ export type Database = {
  * Opens the Postgres of DATABASE_URL, or else the embedded one under DATA_DIR, and migrates it.
  *
  * @param say prints a line for the operator
- * @throws {StartError} if it cannot be started or migrated
+ * @throws {StartError} if it cannot be started or migrated, or simulated drivers must keep off it
  */
 export async function openDatabase(
   config: Config,
@@ -51,6 +53,7 @@ export async function openDatabase(
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
   // Not before the claim, which says more of a sandbox that runs already.
   checkPort(config);
+  await keepOffRealStores(config, url).catch(asDatabaseError);
   const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asDatabaseError);
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
   const breaker = startBreaker(url, logger);
@@ -75,6 +78,27 @@ export async function openDatabase(
   });
   closers.add('lists', () => lists.end({ timeout: 1 }));
   return { url, sql, commits, lists, processId, isAway: breaker.isOpen };
+}
+
+/**
+ * Keeps simulated drivers off a database that no sandbox made: they would take its customers' orders. It comes before
+ * the migrations, which would leave another build's database changed.
+ *
+ * @throws {StartError} if there are stores, and the demo's is not among them
+ */
+async function keepOffRealStores({ sandbox, simulatedDrivers }: Config, url: string): Promise<void> {
+  if (!sandbox || simulatedDrivers === 0) return;
+  const sql = connect({ url, max: 1, applicationName: 'sameday stores' });
+  try {
+    const store = openStore({ sql, commits: sql, lists: sql, processId: 'sameday stores' });
+    if (!(await store.hasOnlyOtherStores(DEMO_STORE.name, DEMO_STORE.address))) return;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+  throw new StartError(
+    'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, ' +
+      'or set another DATABASE_URL.',
+  );
 }
 
 async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {

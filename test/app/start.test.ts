@@ -113,7 +113,7 @@ test('a port that is taken is told before the database is changed', async () => 
   expect(tables).toHaveLength(0);
 });
 
-test('simulated drivers do not start on a database whose stores no sandbox made', async () => {
+test('simulated drivers do not start on a database whose stores no sandbox made, which stays unmigrated', async () => {
   const { dataDir, remove } = newDataDir();
   const database = await freshDatabase();
   onTestFinished(async () => {
@@ -138,7 +138,12 @@ test('simulated drivers do not start on a database whose stores no sandbox made'
       () => {},
       () => {},
     );
+  const newest = () => database.sql`select id, name, sha256 from schema_migrations order by id desc limit 1`;
+  const [{ id, name, sha256 }] = (await newest()) as unknown as [{ id: number; name: string; sha256: string }];
+  await database.sql`delete from schema_migrations where id = ${id}`;
   await expect(start({})).rejects.toThrow('The database has stores that no sandbox made');
+  expect((await newest())[0]?.id).toBe(id - 1);
+  await database.sql`insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256})`;
   expect(await database.sql`select from drivers`).toHaveLength(0);
   await (await start({ SIMULATED_DRIVERS: '0' })).close();
   await (await start({ SIMULATED_DRIVERS: '1' })).close();

@@ -20,8 +20,10 @@ export async function findStoreNamed({ sql }: Db, name: string, address: string)
   return row ? { id: row.id, organizationId: row.organization_id } : null;
 }
 
-/** Whether there are stores, and none with this name and address. */
+/** Whether there are stores, and none with this name and address. A database before its first migration has none. */
 export async function hasOnlyOtherStores({ sql }: Db, name: string, address: string): Promise<boolean> {
+  const [table] = await sql`select to_regclass('retailers') is not null as there`;
+  if (table?.there !== true) return false;
   const [row] = await sql`
     select exists (select from retailers)
       and not exists (select from retailers where name = ${name} and address = ${address}) as others`;

@@ -119,6 +119,13 @@ async function world(options: Options = {}) {
         row.failure_code ?? row.status,
       ]),
     );
+  const wait = async (seconds: number) => {
+    for (const table of ['messages', 'texts']) {
+      await sql`
+        update ${sql(table)} set counted_at = counted_at - make_interval(secs => ${seconds}::int)
+        where order_id = ${orderId}`;
+    }
+  };
   return {
     orderId,
     phone,
@@ -128,20 +135,19 @@ async function world(options: Options = {}) {
     sender,
     rows,
     sms: () => smsJob({ orderId, outboxId: jobs.sms?.id ?? 0 }),
-    /** Runs the newest job of these texts, and says in how many seconds it was due. */
+    /** Runs the newest job of these texts when it is due, and says in how many seconds it was. */
     async runKept(queue: 'sms' | 'text') {
       const [row] = await sql`
         select id, extract(epoch from run_at - now())::int as due from outbox
         where order_id = ${orderId} and queue = ${queue} and done_at is null order by id desc limit 1`;
+      if (row?.due > 0) await wait(row?.due + 1);
       const job = { orderId, outboxId: row?.id ?? 0 };
       return { due: row?.due, result: await (queue === 'sms' ? smsJob(job) : textJob(job)) };
     },
     pickUp: async () => jobOf(await tables.pickUpOrder(orderId, driverId, STAMP)),
     deliver: async () => jobOf(await tables.deliverOrder(orderId, driverId, 'photo.webp', STAMP)),
     giveUp: async () => jobOf(await tables.markUndeliverable(orderId, driverId, 'wrong_address', STAMP)),
-    wait: async (seconds: number) =>
-      void (await sql`
-        update texts set counted_at = counted_at - make_interval(secs => ${seconds}) where order_id = ${orderId}`),
+    wait,
     /** What the customer was texted, without the words before the link. */
     links: () => (standIn.entries() as { body: string }[]).map(({ body }) => body.split('/').at(-1)),
     bodies: () => (standIn.entries() as { body: string }[]).map(({ body }) => body),
@@ -370,6 +376,21 @@ describe('a text that no carrier takes from this sender', () => {
     await expect.poll(queue === 'sms' ? tracking : async () => (await rows()).on_the_way, SOON).toBe('delivered');
     expect(standIn.entries()).toHaveLength(3);
     expect((await runKept(queue)).due).toBeUndefined();
+  });
+
+  test('is not sent before its pause by the job whose send was refused before its answer', async () => {
+    const { sms, runKept, tracking, sender, standIn } = await world({
+      calls: { codeOf: () => 30034 },
+      faults: { next: [{ kind: 'reset', effect: 'after' }] },
+    });
+    expect(await sms()).toMatchObject({ kind: 'wait' });
+    await expect.poll(() => sender, SOON).toEqual([false]);
+    expect(await sms()).toMatchObject({ kind: 'wait' });
+    expect([standIn.entries().length, await tracking()]).toEqual([1, 'queued']);
+    // Both jobs are due, and one of them sends it.
+    await runKept('sms');
+    await sms();
+    expect(standIn.entries()).toHaveLength(2);
   });
 
   test('is not found by a look-up after a send of unknown outcome', async () => {

@@ -28,7 +28,10 @@ export type OwedText = {
   /** When that came about which it tells. */
   readonly happenedAt: Date;
   readonly firstSentAt: Date;
-  /** Since the last counted send; since the text was opened, if there is none. */
+  /**
+   * Since the last counted send; since the text was opened, if there is none. Negative: until the text may be sent
+   * again, whose sender was refused.
+   */
   readonly secondsSinceSend: number;
   /** Whether the order is cancelled or has expired; then its text is not sent any more. */
   readonly orderEnded: boolean;

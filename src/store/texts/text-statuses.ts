@@ -64,17 +64,21 @@ export async function recordTextReport(db: Db, report: TextReport): Promise<bool
 /**
  * Makes a text owed again, as if it had not been sent. The refused message's `sid` is kept, so that neither this
  * report a second time nor a late answer to that send is taken for the next one's. Another send of unknown outcome
- * stays counted, so that it is looked up. The pause doubles with each refusal, or what is kept would take the whole
- * rate of texts from those that a carrier may take.
+ * stays counted with its time, so that it is looked up. The pause doubles with each refusal, or what is kept would
+ * take the whole rate of texts from those that a carrier may take. The row has its end, too: the job of the refused
+ * send may go on beside the new one.
  */
 async function keepText(db: Db, { kind, sid, failureCode }: TextReport, locked: Fragment): Promise<boolean> {
   const { sql } = db;
   const jobId = sql`nextval('outbox_id_seq')`;
-  const runAt = sql`now() + make_interval(secs => least(${MAX_SENDER_REFUSED_PAUSE_SECONDS},
-    ${SENDER_REFUSED_PAUSE_SECONDS} * 2 ^ (cardinality(m.refused_sids) - 1)))`;
+  const after = (earlierRefusals: Fragment) => sql`now() + make_interval(secs => least(
+    ${MAX_SENDER_REFUSED_PAUSE_SECONDS}, ${SENDER_REFUSED_PAUSE_SECONDS} * 2 ^ (${earlierRefusals})))`;
+  // What is returned has this refusal, too.
+  const runAt = after(sql`cardinality(m.refused_sids) - 1`);
   const isKept = sql`${isThisOne(sql, sid)} and m.status in ('sending', 'sent')`;
   const reset = sql`status = 'sending', sends = case when m.sid is null then m.sends - 1 else 0 end,
-    counted_at = null, sid = null, failure_code = null, refused_sids = m.refused_sids || ${sid}::text`;
+    counted_at = case when m.sid is null and m.sends > 1 then m.counted_at
+      else ${after(sql`cardinality(m.refused_sids)`)} end, sid = null, failure_code = null, refused_sids = m.refused_sids || ${sid}::text`;
   // An optional text knows its job.
   const message =
     kind === 'tracking'

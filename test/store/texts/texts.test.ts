@@ -282,11 +282,16 @@ describe('what Twilio says of a text', () => {
       expect(await pauses()).toEqual([15, 30, 60, 60]);
     });
 
-    test('that the sender is refused leaves another send of unknown outcome to be looked up', async () => {
-      const { say, count, sends } = await sent(kind);
+    test('that the sender is refused leaves another send of unknown outcome to be looked up, from its time on', async () => {
+      const { say, count, sends, orderId } = await sent(kind);
+      const countedAt = async () => {
+        const table = database.sql(kind === 'tracking' ? 'messages' : 'texts');
+        return (await database.sql`select counted_at from ${table} where order_id = ${orderId}`)[0]?.counted_at;
+      };
       await count(1);
+      const before = await countedAt();
       expect(await say('sender_refused', 'SM1', '30034')).toBe(true);
-      expect(await sends()).toBe(1);
+      expect([await sends(), await countedAt()]).toEqual([1, before]);
     });
 
     test('of another message than the one on record changes nothing', async () => {

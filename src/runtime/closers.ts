@@ -5,11 +5,11 @@ import { withTimeout } from '../with-timeout.ts';
 /** Longest time for one part to close; then it is left behind. */
 export const CLOSE_DEADLINE_MS = 3_000;
 /** Longest time for all parts together. Below STOP_DEADLINE_MS, so that the process ends by itself. */
-export const CLOSE_ALL_MS = 7_000;
+export const CLOSE_ALL_MS = 7_200;
 /** Least time for one part, kept for it while those before it are slow: enough to send what it has begun. */
 export const CLOSE_FLOOR_MS = 20;
-/** Most parts of one process, which has about 40: a floor for each must fit. */
-export const MAX_PARTS = 50;
+/** Most parts of one process, which has up to 49: a floor for each must fit. */
+export const MAX_PARTS = 60;
 
 below({ 'CLOSE_FLOOR_MS of MAX_PARTS': CLOSE_FLOOR_MS * MAX_PARTS }, { CLOSE_DEADLINE_MS });
 below({ CLOSE_DEADLINE_MS }, { CLOSE_ALL_MS });

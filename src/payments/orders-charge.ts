@@ -45,6 +45,12 @@ function replyTo(orderId: string, outcome: RetryChargeOutcome): Reply {
     }
     case 'not_found':
       throw new ServiceError('not_found', 'There is no such order.');
+    case 'card_waits': {
+      const message =
+        'The card was declined so often in a day that its network would fine another try. Try again later, or after ' +
+        'another card is on file. Nothing was changed.';
+      throw new ServiceError('rate_limited', message, { retryAfterSeconds: Math.ceil(outcome.forSeconds) });
+    }
     case 'illegal':
       throw new ServiceError('illegal_transition', whyNot(outcome));
   }

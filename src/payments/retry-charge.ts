@@ -15,10 +15,11 @@ below(
 
 /**
  * The result of trying a charge again. `illegal`: the charge has not failed, the order owes nothing, or the
- * charge was tried as often as it may be.
+ * charge was tried as often as it may be. `card_waits`: the card has no room for another decline for so long.
  */
 export type RetryChargeOutcome =
   | { readonly kind: 'retried' | 'not_found' }
+  | { readonly kind: 'card_waits'; readonly forSeconds: number }
   | { readonly kind: 'illegal'; readonly status: OrderStatus; readonly paymentStatus: PaymentStatus };
 
 export type RetryCharge = (orderId: string, retailerId: string) => Promise<RetryChargeOutcome>;
@@ -45,6 +46,10 @@ export function createRetryCharge(deps: {
       return { kind: 'retried' };
     }
     const order = await store.findPaymentState(orderId, retailerId);
-    return order ? { kind: 'illegal', ...order } : { kind: 'not_found' };
+    if (!order) return { kind: 'not_found' };
+    const { status, paymentStatus, timesAsked, cardWaitSeconds } = order;
+    const mayAsk = status !== 'cancelled' && status !== 'expired' && timesAsked < MAX_STORE_CHARGE_RETRIES;
+    if (cardWaitSeconds !== null && mayAsk) return { kind: 'card_waits', forSeconds: cardWaitSeconds };
+    return { kind: 'illegal', status, paymentStatus };
   };
 }

@@ -44,7 +44,8 @@ export function retryDueCharges(db: Db, attempts: number, limit: number): Promis
 /**
  * Makes failed charges owed again, each for `attempts` more attempts under keys of their own, on the card
  * that the store has then. Leaves out an order that was cancelled or has expired, whose attempts are used up
- * for ever, or of which one is being sent.
+ * for ever, or of which one is being sent. A store's own is left out, too, while its card has no room for another
+ * decline, or asking would use up one of its times without an attempt.
  *
  * Until its result the order counts as under way and not as unpaid.
  *
@@ -63,11 +64,12 @@ export async function retryCharges(
       ? sql`o.id = ${which.orderId} ${
           byStore
             ? sql`and o.retailer_id = ${byStore.retailerId}
-          and ${timesAskedByStore(sql)} < ${byStore.most}`
+          and ${timesAskedByStore(sql)} < ${byStore.most} and o.id not in (select id from cards)`
             : sql``
         }`
       : sql`o.retailer_id = ${which.retailerId} and o.id > ${which.after}`;
   const locked = sql`
+    ${byStore ? sql`${waitsOfCards(sql, cardsByHand(sql, sql`o.id = ${'orderId' in which ? which.orderId : null}`))}, ` : sql``}
     locked as materialized (
       select o.id, o.retailer_id,
         coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) + ${attempts}::int as allowed
@@ -134,14 +136,30 @@ const timesAskedByStore = (sql: Sql): Fragment => sql`
   (select count(*) from order_events e
    where e.order_id = o.id and e.type = 'payment_retried' and e.data ->> 'by' = 'store')`;
 
-/** The status and the payment of a store's order; null for an unknown id and another store's order. */
+/** The orders `o` with the card on which a charge goes that is tried again by hand. */
+const cardsByHand = (sql: Sql, which: Fragment): Fragment => sql`
+  select o.id, r.stripe_payment_method_id from orders o join retailers r on r.id = o.retailer_id where ${which}`;
+
+/**
+ * The status and the payment of a store's order; null for an unknown id and another store's order.
+ * `cardWaitSeconds`: how long its store's card has no room for another decline; null where it has.
+ */
 export async function findPaymentState(
   { sql }: Db,
   orderId: string,
   retailerId: string,
-): Promise<{ readonly status: OrderStatus; readonly paymentStatus: PaymentStatus } | null> {
+): Promise<{
+  readonly status: OrderStatus;
+  readonly paymentStatus: PaymentStatus;
+  readonly timesAsked: number;
+  readonly cardWaitSeconds: number | null;
+} | null> {
   const [row] = await sql`
-    select status, payment_status from orders
-    where id = ${orderId} and retailer_id = ${retailerId} and status <> 'void'`;
-  return row ? { status: row.status, paymentStatus: row.payment_status } : null;
+    with ${waitsOfCards(sql, cardsByHand(sql, sql`o.id = ${orderId} and o.payment_status = 'failed'`))}
+    select o.status, o.payment_status, ${timesAskedByStore(sql)}::int as times_asked, cards.wait_seconds
+    from orders o left join cards on cards.id = o.id
+    where o.id = ${orderId} and o.retailer_id = ${retailerId} and o.status <> 'void'`;
+  if (!row) return null;
+  const { status, payment_status: paymentStatus, times_asked: timesAsked, wait_seconds: cardWaitSeconds } = row;
+  return { status, paymentStatus, timesAsked, cardWaitSeconds };
 }

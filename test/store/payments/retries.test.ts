@@ -226,6 +226,8 @@ test('the state of a payment is told to its store alone', async () => {
   expect(await me().findPaymentState(orderId, store.retailerId)).toEqual({
     status: 'driver_assigned',
     paymentStatus: 'failed',
+    timesAsked: 0,
+    cardWaitSeconds: null,
   });
   expect(await me().findPaymentState(orderId, other.retailerId)).toBeNull();
 });

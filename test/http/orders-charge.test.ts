@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ordersCharge } from '../../src/payments/orders-charge.ts';
+import { createRetryCharge } from '../../src/payments/retry-charge.ts';
+import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/payments/card-tries.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addStoreRow } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
+import { failCharges } from '../harness/unpaid.ts';
+import { startServer } from './support.ts';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+test('a retry on a card without room for a decline uses up no try, and tells when it may come', async () => {
+  const { sql } = database;
+  const tables = storeOf(sql, 'test');
+  const { retailerId, keyId } = await addStoreRow(sql);
+  const [orderId = ''] = await failCharges(sql, { retailerId, keyId }, MAX_CARD_DECLINES);
+  const relayed: unknown[] = [];
+  const retryCharge = createRetryCharge({
+    store: tables,
+    relay: { relay: (jobs) => void relayed.push(jobs) },
+    matcher: { isWatched: () => false },
+    events: { storeChanged: () => undefined },
+  });
+  const stores = { authenticate: async () => ({ retailerId, keyId }) };
+  const { url } = await startServer({ routes: [ordersCharge({ stores, dispatch: { retryCharge } })] });
+  const ask = async () => {
+    const reply = await fetch(`${url}/orders/${orderId}/charge`, { method: 'POST' });
+    return { status: reply.status, after: Number(reply.headers.get('retry-after')) };
+  };
+  expect(await ask()).toEqual({ status: 429, after: expect.closeTo(CARD_WINDOW_SECONDS, -2) });
+  expect(await tables.findPaymentState(orderId, retailerId)).toMatchObject({ paymentStatus: 'failed', timesAsked: 0 });
+  expect(relayed).toEqual([]);
+  await tables.setCard(retailerId, 'cus_1', 'pm_another');
+  expect((await ask()).status).toBe(202);
+  expect(relayed).toHaveLength(1);
+});

@@ -30,7 +30,7 @@ export type Metrics = {
 
 type BacklogStore = Pick<
   Store,
-  'readBacklog' | 'readOldestWaiting' | 'readEventLag' | 'readWatched' | 'readWaitingWebhooks'
+  'readBacklog' | 'readOldestWaiting' | 'readOldestPutOff' | 'readEventLag' | 'readWatched' | 'readWaitingWebhooks'
 >;
 
 /** The metrics of `GET /metrics`: requests, fleet, waiting orders, and the backlog of the queues. */
@@ -181,6 +181,16 @@ function watchBacklog(store: BacklogStore, registry: Registry): void {
       [
         'sameday_orders_waiting_oldest_seconds',
         'Age of the oldest order that waits for a driver',
+        (seconds) => seconds,
+      ],
+    ],
+  );
+  single(
+    shared(() => store.readOldestPutOff()),
+    [
+      [
+        'sameday_charges_put_off_oldest_seconds',
+        'Time since the first attempt of the oldest charge that is put off',
         (seconds) => seconds,
       ],
     ],

@@ -6,12 +6,14 @@ import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { failCharges } from '../harness/unpaid.ts';
 
 test('the metrics of the process are there without its open files, whose count is slow with many sockets', async () => {
   const away = () => Promise.reject(new Error('away'));
   const store = {
     readBacklog: away,
     readOldestWaiting: away,
+    readOldestPutOff: away,
     readEventLag: away,
     readWaitingWebhooks: away,
     readWatched: away,
@@ -70,7 +72,7 @@ test('what waits behind a receiver that fails, or is slow, has figures of its ow
   expect(text).toContain('sameday_webhooks_waiting_receivers{because="slow"} 0');
 });
 
-test('what needs a person has a metric: missing refunds, failed charges and disabled webhooks', async () => {
+test('what needs a person has a metric: missing refunds, failed and put-off charges, and disabled webhooks', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
   const { sql } = database;
@@ -94,7 +96,14 @@ test('what needs a person has a metric: missing refunds, failed charges and disa
       insert into webhooks (id, retailer_id, url, secret, disabled_at, disabled_because)
       values (${newId()}, ${store.retailerId}, 'https://store.test/', 's', ${because && new Date()}, ${because})`;
   }
-  const text = await openMetrics({ isAway: () => false }, storeOf(sql)).registry.metrics();
+  const read = () => openMetrics({ isAway: () => false }, storeOf(sql)).registry.metrics();
+  expect(await read()).toContain('sameday_charges_put_off_oldest_seconds 0');
+  const [older = '', newer = ''] = await failCharges(sql, store, 2);
+  await sql`update payments set first_sent_at = now() - interval '5 days' where order_id = ${older}`;
+  await sql`insert into charge_retries (order_id, due_at) select unnest(${[older, newer]}::uuid[]), now()`;
+  await sql`update orders set payment_status = 'paid' where id = any(${[older, newer]}::uuid[])`;
+  const text = await read();
+  expect(text).toMatch(/^sameday_charges_put_off_oldest_seconds 4320\d\d/m);
   expect(text).toContain('sameday_refunds_missing 3');
   expect(text).toContain('sameday_failed_charges 2');
   expect(text).toContain('sameday_webhooks_disabled 2');

@@ -136,6 +136,14 @@ const timesAskedByStore = (sql: Sql): Fragment => sql`
   (select count(*) from order_events e
    where e.order_id = o.id and e.type = 'payment_retried' and e.data ->> 'by' = 'store')`;
 
+/** Seconds since the first attempt of the oldest charge that is put off; 0 where none is. */
+export async function readOldestPutOff({ sql }: Db): Promise<number> {
+  const [row] = await sql`
+    select extract(epoch from now() - min(p.first_sent_at))::float8 as seconds
+    from charge_retries c join payments p on p.order_id = c.order_id and p.attempt = 1`;
+  return Math.max(0, row?.seconds ?? 0);
+}
+
 /** The orders `o` with the card on which a charge goes that is tried again by hand. */
 const cardsByHand = (sql: Sql, which: Fragment): Fragment => sql`
   select o.id, r.stripe_payment_method_id from orders o join retailers r on r.id = o.retailer_id where ${which}`;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isId } from '../domain/ids.ts';
-import { isCalendarTime } from '../http/input.ts';
+import { calendarTime, isCalendarTime } from '../http/input.ts';
 import { atMost, MAX_NAMED } from '../limits.ts';
 import type { ListSearch, Page, PageRequest, Place } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
@@ -130,7 +130,7 @@ function readTime(option: string, value: string | undefined): Date | null {
   const [, count, unit = ''] = AGO.exec(value) ?? [];
   const ms = count === undefined ? null : Number(count) * (UNIT_MS[unit] ?? 0);
   // A date is its first moment in UTC.
-  const time = ms !== null ? ago(ms) : DATE.test(value) ? new Date(value) : zonedTime(option, value);
+  const time = ms !== null ? ago(ms) : DATE.test(value) ? calendarTime(value) : zonedTime(option, value);
   if (time && isCalendarTime(time)) return time;
   throw new CommandError(`${option} takes a time like 2025-01-31, 2025-01-31T17:05:00Z, or 2h for two hours ago.`);
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { isId } from '../domain/ids.ts';
 import { staysOnOneLine } from '../domain/text.ts';
 import type { TierId } from '../domain/tier.ts';
-import { isCalendarTime } from '../http/input.ts';
+import { calendarTime } from '../http/input.ts';
 import { MAX_NAME_LENGTH } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
 
@@ -87,8 +87,7 @@ export function zonedTime(what: string, value: string): Date | null {
       `${what} needs its zone: Z for UTC, or an offset, like 2026-11-23T22:00:00Z or 2026-11-23T14:00:00-08:00.`,
     );
   }
-  const time = new Date(ZONED.test(value) ? value : Number.NaN);
-  return isCalendarTime(time) ? time : null;
+  return ZONED.test(value) ? calendarTime(value) : null;
 }
 
 /** The ids of the tier table, those of the contract first. */

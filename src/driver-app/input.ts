@@ -1,4 +1,4 @@
-import { isCalendarTime, NO_SUCH_TIME } from '../http/input.ts';
+import { calendarTime, NO_SUCH_TIME } from '../http/input.ts';
 import type { JsonObject } from '../http/json.ts';
 import { type Validated, validate } from '../http/validate.ts';
 import { type Validator, validators } from '../http/validators.js';
@@ -32,8 +32,8 @@ export function validateLocation(body: JsonObject): Validated<DriverLocation> {
   const checked = validate(validators.driverLocation, { lat, lng, accuracy_m, heading, speed, captured_at });
   if ('fields' in checked) return checked;
   const location = checked.ok;
-  const capturedAtMs = location.captured_at === undefined ? undefined : Date.parse(location.captured_at);
-  if (capturedAtMs !== undefined && !isCalendarTime(new Date(capturedAtMs))) return NOT_CAPTURED_THEN;
+  const capturedAt = location.captured_at === undefined ? undefined : calendarTime(location.captured_at);
+  if (capturedAt === null) return NOT_CAPTURED_THEN;
   return {
     ok: {
       lat: location.lat,
@@ -41,7 +41,7 @@ export function validateLocation(body: JsonObject): Validated<DriverLocation> {
       accuracyMeters: location.accuracy_m,
       headingDegrees: location.heading,
       speedMetersPerSecond: location.speed,
-      capturedAtMs,
+      capturedAtMs: capturedAt?.getTime(),
     },
   };
 }
@@ -57,14 +57,14 @@ export function validateDuty(body: JsonObject, nowMs: number): Validated<DutyWis
   const { on_duty, until } = body;
   const checked = validate(validators.driverDuty, { on_duty, ...(until == null ? {} : { until }) });
   if ('fields' in checked) return checked;
-  const end = checked.ok.until == null ? null : new Date(checked.ok.until);
-  if (end && !isCalendarTime(end)) return { fields: [{ field: 'until', message: NO_SUCH_TIME }] };
+  const end = checked.ok.until == null ? undefined : calendarTime(checked.ok.until);
+  if (end === null) return { fields: [{ field: 'until', message: NO_SUCH_TIME }] };
   const aheadMs = end ? end.getTime() - nowMs : 1;
   if (aheadMs <= 0) return { fields: [{ field: 'until', message: 'lies in the past' }] };
   if (aheadMs > MAX_DUTY_MS) {
     return { fields: [{ field: 'until', message: `is at most ${MAX_DUTY_MS / 3_600_000} hours ahead` }] };
   }
-  return { ok: { onDuty: checked.ok.on_duty, until: end } };
+  return { ok: { onDuty: checked.ok.on_duty, until: end ?? null } };
 }
 
 /** What every action may hold: the phone's own id for it, and when it happened. */
@@ -81,9 +81,9 @@ export function validateAction<Body extends ActionBody>(
   const checked = validate(fits, Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null)));
   if ('fields' in checked) return checked;
   const { action_id, captured_at } = checked.ok;
-  const capturedAt = captured_at === undefined ? null : new Date(captured_at);
-  if (capturedAt && !isCalendarTime(capturedAt)) return NOT_CAPTURED_THEN;
-  return { ok: { stamp: { actionId: action_id ?? null, capturedAt }, body: checked.ok } };
+  const capturedAt = captured_at === undefined ? undefined : calendarTime(captured_at);
+  if (capturedAt === null) return NOT_CAPTURED_THEN;
+  return { ok: { stamp: { actionId: action_id ?? null, capturedAt: capturedAt ?? null }, body: checked.ok } };
 }
 
 const NOT_CAPTURED_THEN = { fields: [{ field: 'captured_at', message: NO_SUCH_TIME }] };

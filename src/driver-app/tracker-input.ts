@@ -1,4 +1,4 @@
-import { isCalendarTime } from '../http/input.ts';
+import { calendarTime, isCalendarTime } from '../http/input.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../http/json.ts';
 import type { RequestHead } from '../transport/route.ts';
 import { type DriverLocation, validateLocation } from './input.ts';
@@ -91,7 +91,7 @@ function timeOf(sent: unknown): Date | 'unreadable' {
   const isText = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/.test(sent);
   if (number === null && !isText) return 'unreadable';
   const isWhole = number === null ? !sent.includes('.') : number < FIRST_MILLISECONDS;
-  const time = new Date(number === null ? sent : isWhole ? number * 1_000 : number);
-  if (!isCalendarTime(time)) return 'unreadable';
+  const time = number === null ? calendarTime(sent) : new Date(isWhole ? number * 1_000 : number);
+  if (time === null || !isCalendarTime(time)) return 'unreadable';
   return isWhole ? new Date(time.getTime() + LAST_OF_SECOND_MS) : time;
 }

@@ -61,3 +61,17 @@ export function isCalendarTime(time: Date): boolean {
   const year = time.getUTCFullYear();
   return year >= 1970 && year <= 9999;
 }
+
+/**
+ * The time that a date, or a date and time, of ISO 8601 from outside names; null where the calendar has none such.
+ * `Date` alone takes February 30 for a day of March.
+ */
+export function calendarTime(text: string): Date | null {
+  const time = new Date(text);
+  const day = new Date(`${text.slice(0, DAY_LENGTH)}T00:00:00Z`);
+  const isReal = day.getUTCDate() === Number(text.slice(DAY_LENGTH - 2, DAY_LENGTH));
+  return isReal && isCalendarTime(day) && isCalendarTime(time) ? time : null;
+}
+
+/** Length of `2026-02-28`. */
+const DAY_LENGTH = 10;

@@ -2,7 +2,7 @@ import type { FieldError } from '../domain/errors.ts';
 import type { OrderExtras } from '../domain/order.ts';
 import { DEFAULT_SIZE } from '../domain/vehicle.ts';
 import type { FromSchema } from './from-schema.ts';
-import { isCalendarTime, NO_SUCH_TIME } from './input.ts';
+import { calendarTime, NO_SUCH_TIME } from './input.ts';
 import type { JsonObject } from './json.ts';
 import { type schemas, TIMESTAMP } from './schemas.ts';
 
@@ -21,15 +21,8 @@ const HAS_TIMESTAMP_FORM = new RegExp(TIMESTAMP, 'u');
 export function impossibleTimes(body: JsonObject): readonly FieldError[] {
   return TIME_FIELDS.filter((field) => {
     const text = body[field];
-    return typeof text === 'string' && HAS_TIMESTAMP_FORM.test(text) && !isRealTime(text);
+    return typeof text === 'string' && HAS_TIMESTAMP_FORM.test(text) && calendarTime(text) === null;
   }).map((field) => ({ field, message: NO_SUCH_TIME }));
-}
-
-/** `Date` takes February 30 for a day of March. */
-function isRealTime(text: string): boolean {
-  const [day = ''] = text.split('T');
-  const midnight = new Date(`${day}T00:00:00Z`);
-  return isCalendarTime(midnight) && midnight.toISOString().startsWith(day) && isCalendarTime(new Date(text));
 }
 
 /** The times and the size of a body that fits its schema; null where they say nothing. */

@@ -120,6 +120,8 @@ test.each([
   ['retailer applications --status open', '--status is one of applied, approved, rejected.'],
   ['order list --since yesterday', `--since ${TIME}`],
   ['order list --since 2025-02-30T25:00:00Z', `--since ${TIME}`],
+  ['order list --since 2025-02-30', `--since ${TIME}`],
+  ['order list --since 2025-02-30T12:00:00Z', `--since ${TIME}`],
   ['order list --since 2025-02-28T00:00:00', `--since ${ZONE}`],
   ['webhook list --until 2025-02-28T00:00', `--until ${ZONE}`],
   ['order list --until 99999999d', `--until ${TIME}`],

@@ -64,6 +64,7 @@ describe('a position of Traccar Client', () => {
     ['text for a point', { lon: 'here' }],
     ['an accuracy beyond every phone', { accuracy: 1e9 }],
     ['a time that is none', { timestamp: 'yesterday' }],
+    ['a day that is none', { timestamp: '2026-02-30T12:00:00Z' }],
     ['a time beyond the calendar', { timestamp: '999999999999999' }],
     ['the word that it is of no use', { valid: 'false' }],
   ])('is of no use with %s, and still says whose it is', (_what, changes) => {

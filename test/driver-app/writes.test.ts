@@ -125,7 +125,7 @@ describe('an action', () => {
   const pickUp = `/driver/orders/${ORDER}/pick-up`;
   const deliver = `/driver/orders/${ORDER}/deliver`;
 
-  test.each(['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2026-02-03T25:00:00Z'])(
+  test.each(['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2026-02-03T25:00:00Z', '2026-02-30T12:00:00Z'])(
     'captured at %s is refused by its field',
     async (time) => {
       const replies = [

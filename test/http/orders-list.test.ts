@@ -56,6 +56,7 @@ test.each([
   ['a year before 1970', 'updated_after=0000-01-01T00:00:00Z', 'updated_after'],
   ['the last moment before 1970', 'updated_after=1969-12-31T23:59:59.999Z', 'updated_after'],
   ['a year that its offset makes 10000', 'updated_after=9999-12-31T23:59:59-12:00', 'updated_after'],
+  ['a day that does not exist', 'created_before=2026-02-30T00:00:00Z', 'created_before'],
   ['a month that does not exist', 'updated_after=2026-13-01T00:00:00Z', 'updated_after'],
   ['a cursor with what is no id', `cursor=${cursorOf(`1:${'-'.repeat(36)}`)}`, 'cursor'],
   ['a cursor with more than an id', `cursor=${cursorOf(`1:${ID}0`)}`, 'cursor'],

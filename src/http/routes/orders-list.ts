@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
-import { isCalendarTime, NO_SUCH_TIME, wrongNames } from '../input.ts';
+import { calendarTime, NO_SUCH_TIME, wrongNames } from '../input.ts';
 import { createListTurns, LIST_WAIT_MS, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../list-turns.ts';
 import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
@@ -103,8 +103,9 @@ function readFilter(query: URLSearchParams): Validated<OrderFilter> {
     fields.push({ field: 'cursor', message: 'must be a next_cursor of an earlier page' });
   }
   const timeOf = (name: 'updated_after' | 'created_after' | 'created_before'): Date | null => {
-    const time = given[name] === undefined ? null : new Date(given[name]);
-    if (isGood(name) && time && !isCalendarTime(time)) fields.push({ field: name, message: NO_SUCH_TIME });
+    const text = given[name];
+    const time = text === undefined ? null : calendarTime(text);
+    if (text !== undefined && time === null && isGood(name)) fields.push({ field: name, message: NO_SUCH_TIME });
     return time;
   };
   const updatedAfter = timeOf('updated_after');

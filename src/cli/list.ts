@@ -97,9 +97,12 @@ export function readSearch<Status extends string>(
     status: (status as Status | undefined) ?? null,
     since: from,
     until: to,
-    text: search === undefined ? null : text('--search', search),
+    text: search === undefined ? null : asSearched(text('--search', search)),
   };
 }
+
+/** An id is looked for in the form in which the tables have it. */
+const asSearched = (typed: string): string => (isId(typed.toLowerCase()) ? typed.toLowerCase() : typed);
 
 /**
  * The ids that `--store` or `--driver` means: a whole id, or a part of a name.

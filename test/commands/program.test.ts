@@ -51,6 +51,10 @@ describe('the beginning of an id', () => {
     expect(await runCli(env, 'order', 'show', short)).toMatchObject({ order: { id: orderId } });
     expect(await runCli(env, 'order', 'cancel', short)).toEqual({ order_id: orderId, status: 'cancelled' });
     expect(await runCli<unknown[]>(env, 'webhook', 'list', '--order', short)).toEqual([]);
+    const capitals = orderId.toUpperCase();
+    expect(await runCli(env, 'order', 'show', capitals)).toMatchObject({ order: { id: orderId } });
+    expect(await runCli(env, 'order', 'show', capitals.slice(0, 18))).toMatchObject({ order: { id: orderId } });
+    expect(await runCli(env, 'order', 'list', '--search', capitals)).toMatchObject([{ order_id: orderId }]);
     const named = await runCli<object[]>(env, 'order', 'list', '--store', store.retailerId.slice(0, 18));
     expect(named).toMatchObject([{ order_id: orderId }]);
   });
@@ -67,7 +71,7 @@ describe('the beginning of an id', () => {
     expect(await errorOf('driver', 'show', 'ffff')).toBe('There is none whose id begins with ffff.');
     for (const long of [`${one.replaceAll('-', '')}0`, 'f'.repeat(35)])
       expect(await errorOf('driver', 'show', long)).toBe(`That is not an id: ${long}`);
-    expect(await errorOf('driver', 'show', 'ff')).toBe('That is not an id: ff');
+    expect(await errorOf('driver', 'show', 'FF')).toBe('FF is no whole id: give at least 4 characters of it.');
   });
 });
 

@@ -61,8 +61,9 @@ export function readHead(
     if (!COPIED.has(name)) return;
     const isFirst = !headers.has(name);
     if (!isFirst && SINGLE.has(name)) repeated ??= name;
-    // The first of several counts, except that the last proxy is our own.
+    // The first of several counts, except that the last proxy is our own, and that several encodings are one list.
     if (isFirst || name === 'x-forwarded-for') headers.set(name, value);
+    else if (name === 'content-encoding') headers.set(name, `${headers.get(name)}, ${value}`);
   });
   const length = headers.get('content-length');
   const encoding = headers.get('transfer-encoding');

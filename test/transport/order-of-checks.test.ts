@@ -41,6 +41,19 @@ describe('the order of checks', () => {
       'A Content-Encoding such as gzip is not supported. Send the body as it is.',
     ]);
     expect((await send({ 'content-encoding': 'Identity' }))[0]).toBe(200);
+    expect((await send({ 'content-encoding': 'gzip, gzip' }))[0]).toBe(415);
+  });
+
+  it('takes no encoding in a second header either', async () => {
+    const { port } = await startServer({ routes: [echoRoute()] });
+    const client = rawConnection(port);
+    const encodings = 'Content-Encoding: identity\r\nContent-Encoding: gzip\r\n';
+    const type = 'Content-Type: application/json\r\n';
+    client.send(
+      `POST /echo/7 HTTP/1.1\r\nHost: x\r\nAuthorization: ${KEY.authorization}\r\n${type}${encodings}Content-Length: 2\r\n\r\n{}`,
+    );
+    await expect.poll(() => client.statuses).toEqual([415]);
+    expect(client.text).toContain('A Content-Encoding such as gzip is not supported.');
   });
 
   it('answers 413 before 503', async () => {

@@ -50,14 +50,15 @@ export function findState(text: string): string | undefined {
 
 /** A flat, a suite or a floor; `FL` before more than two digits is Florida. */
 const UNITS = [
-  String.raw`(?:apt|apartment|unit|suite|ste|room|rm)\b\.?\s*#?\s*(?:[a-z]{0,2}-?\d[\w-]*|[a-z])(?=\s*(?:,|$))`,
+  String.raw`(?:apt|apartment|unit|suite|ste|room|rm)\b\.?\s*(?:#\s*)?(?:[a-z]{0,2}-?\d[\w-]*|[a-z])(?=\s*(?:,|$))`,
   String.raw`fl(?:oor)?\b\.?\s*\d{1,2}(?=\s*(?:,|$))`,
   String.raw`\d{1,2}(?:st|nd|rd|th)\s+fl(?:oor)?\b\.?(?=\s*(?:,|$))`,
 ];
-const UNIT = new RegExp(String.raw`[\s,]+(?:${UNITS.join('|')})`, 'giu');
+/** Begins where the gap does: from every place in a long one, the same would be looked for again. */
+const UNIT = new RegExp(String.raw`(?<![\s,])[\s,]+(?:${UNITS.join('|')})`, 'giu');
 
 /** `#4` at the end of a part. A highway has its own number so, and a house one that stands in the middle. */
-const HASH = /[\s,]+(?<!\b(?:hwy|highway|route|rte)[\s,]+)#\s*\w[\w-]*(?=\s*(?:,|$))/giu;
+const HASH = /(?<![\s,])(?<!\b(?:hwy|highway|route|rte))[\s,]+#\s*\w[\w-]*(?=\s*(?:,|$))/giu;
 /** A house number at the beginning of a part; `5th` is a street's. */
 const HOUSE = /(?:^|,)\s*(?!\d+(?:st|nd|rd|th)\b)\d/iu;
 
@@ -68,7 +69,9 @@ const HOUSE = /(?:^|,)\s*(?!\d+(?:st|nd|rd|th)\b)\d/iu;
 export function withoutUnit(text: string): string {
   const plain = text.replace(UNIT, '');
   if (findState(plain) === 'PR') return plain;
-  return plain.replace(HASH, (unit, at: number) => (HOUSE.test(plain.slice(0, at)) ? '' : unit));
+  const house = HOUSE.exec(plain);
+  const houseEnd = house ? house.index + house[0].length : Number.POSITIVE_INFINITY;
+  return plain.replace(HASH, (unit, at: number) => (houseEnd <= at ? '' : unit));
 }
 
 /**

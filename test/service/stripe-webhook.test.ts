@@ -66,7 +66,9 @@ it('a store that does not pay gives a card by its link, and its held orders go o
   const done = await give(printed.stdout.trim(), 'ok');
   expect([done.status, done.url]).toEqual([200, `${service.url}/card/done`]);
   expect(done.headers.get('content-security-policy')).toContain("default-src 'none'");
-  expect(await done.text()).toContain('Thank you');
+  expect(await done.text()).toContain('If a charge fails, the delivery says so');
+  const spanish = await fetch(done.url, { headers: { 'accept-language': 'es-US,es;q=0.9' } });
+  expect(await spanish.text()).toContain('Si un cobro falla, la entrega lo indica');
   await untilOrder(service, store, held.id, { status: 'driver_assigned', payment_status: 'paid' });
   expect(await runCli(env, 'retailer', 'show', store.retailerId)).toMatchObject({
     stripe_payment_method_id: expect.stringMatching(/^pm_sandbox_visa_/),

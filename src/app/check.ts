@@ -10,7 +10,7 @@ import { mayMigrate, pendingMigrations } from '../postgres/migrate.ts';
 import { Closers } from '../runtime/closers.ts';
 import { lackOfRoom, makeDataDir } from '../runtime/data-dir.ts';
 import { MIGRATIONS } from '../runtime/database.ts';
-import { readMemoryPolicy } from '../runtime/redis-check.ts';
+import { readRedis } from '../runtime/redis-check.ts';
 import { databaseRemedy, redisRemedy } from '../runtime/remedies.ts';
 import { StartError } from '../runtime/start-error.ts';
 import { checkTls } from '../runtime/tls.ts';
@@ -160,15 +160,19 @@ async function askHealth(base: string): Promise<ExchangeReply> {
   }
 }
 
+const NOT_KEPT =
+  'answers, but has neither appendonly nor a save: when it restarts, queued jobs are lost and come late. Nothing owed ' +
+  'is lost, as the outbox in Postgres hands it over again. Set appendonly yes';
+
 async function tryRedis(url: string): Promise<string> {
-  const policy = await readMemoryPolicy(url).catch((error: unknown) => {
+  const { memoryPolicy, isKept } = await readRedis(url).catch((error: unknown) => {
     const remedy = redisRemedy(error);
     throw remedy === null ? error : new Failed(remedy);
   });
-  if (policy !== undefined && policy !== 'noeviction') {
-    throw new Failed(`has maxmemory-policy ${policy}, by which jobs are lost: set noeviction`);
+  if (memoryPolicy !== undefined && memoryPolicy !== 'noeviction') {
+    throw new Failed(`has maxmemory-policy ${memoryPolicy}, by which jobs are lost: set noeviction`);
   }
-  return 'answers';
+  return isKept === false ? NOT_KEPT : 'answers';
 }
 
 /** Looks for the charge of an order that there is not. */

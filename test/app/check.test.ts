@@ -3,12 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCommand } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { type FreshRedis, freshRedis } from '../harness/redis.ts';
+import { type FreshRedis, findRedisServer, freshRedis } from '../harness/redis.ts';
 import { newDataDir } from '../harness/service.ts';
 
 type Row = { readonly setting: string; readonly status: string; readonly says: string };
@@ -107,6 +108,27 @@ describe('the check of the settings', () => {
     expect(of('BASE_URL')).toMatchObject({ status: 'unknown', says: expect.stringContaining(says) });
     expect(code).toBe(0);
   });
+
+  // Not of a shared server, whose settings are not the tests' own.
+  test.skipIf(!findRedisServer() || process.env.REDIS_URL !== undefined)(
+    'says what is lost where Redis writes nothing to its disk, and fails at nothing',
+    async () => {
+      const admin = new Redis(redis?.url as string);
+      const says = async (appendonly: string, save: string) => {
+        await admin.config('SET', 'appendonly', appendonly);
+        await admin.config('SET', 'save', save);
+        const { code, of } = await check();
+        return [code, of('REDIS_URL')?.says];
+      };
+      try {
+        expect(await says('no', '')).toEqual([0, expect.stringContaining('has neither appendonly nor a save')]);
+        expect(await says('no', '60 1')).toEqual([0, 'answers']);
+        expect(await says('yes', '')).toEqual([0, 'answers']);
+      } finally {
+        admin.disconnect();
+      }
+    },
+  );
 
   test('names a user of Postgres who may not make the tables', async () => {
     const empty = await freshDatabase({ migrated: false });

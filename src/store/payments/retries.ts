@@ -68,9 +68,10 @@ export async function retryCharges(
             : sql``
         }`
       : sql`o.retailer_id = ${which.retailerId} and o.id > ${which.after}`;
+  const orderId = 'orderId' in which ? which.orderId : null;
+  const cards = byStore ? sql`${waitsOfCards(sql, cardsByHand(sql, sql`o.id = ${orderId}`))},` : sql``;
   const locked = sql`
-    ${byStore ? sql`${waitsOfCards(sql, cardsByHand(sql, sql`o.id = ${'orderId' in which ? which.orderId : null}`))}, ` : sql``}
-    locked as materialized (
+    ${cards} locked as materialized (
       select o.id, o.retailer_id,
         coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) + ${attempts}::int as allowed
       from orders o

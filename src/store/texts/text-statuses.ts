@@ -78,7 +78,8 @@ async function keepText(db: Db, { kind, sid, failureCode }: TextReport, locked: 
   const isKept = sql`${isThisOne(sql, sid)} and m.status in ('sending', 'sent')`;
   const reset = sql`status = 'sending', sends = case when m.sid is null then m.sends - 1 else 0 end,
     counted_at = case when m.sid is null and m.sends > 1 then m.counted_at
-      else ${after(sql`cardinality(m.refused_sids)`)} end, sid = null, failure_code = null, refused_sids = m.refused_sids || ${sid}::text`;
+      else ${after(sql`cardinality(m.refused_sids)`)} end,
+    sid = null, failure_code = null, refused_sids = m.refused_sids || ${sid}::text`;
   // An optional text knows its job.
   const message =
     kind === 'tracking'

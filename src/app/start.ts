@@ -140,18 +140,23 @@ async function start(
   const noticeMs = api ? config.stopNoticeSeconds * 1_000 : 0;
   if (!config.sandbox) void tellOfSettings(config, logger);
   isStarted = true;
+  const stop = async (withinMs: number) => {
+    const untilMs = performance.now() + withinMs;
+    // First: balancers read that it is not ready, and another process plans, while nothing is refused yet.
+    isStarted = false;
+    void api?.stopPlanning();
+    // A stop that is late, because it waited for the start, has a shorter notice; a process that lost its lock none.
+    const thisNoticeMs = Math.min(noticeMs, Math.max(withinMs - CLOSE_ALL_MS, 0));
+    await pause(thisNoticeMs, undefined, { signal: replaced.signal }).catch(() => undefined);
+    await closers.closeAll(untilMs - performance.now());
+  };
+  let stopping: Promise<void> | undefined;
   return {
     url,
     sandbox,
-    async close(withinMs = noticeMs + CLOSE_ALL_MS) {
-      const untilMs = performance.now() + withinMs;
-      // First: balancers read that it is not ready, and another process plans, while nothing is refused yet.
-      isStarted = false;
-      void api?.stopPlanning();
-      // A stop that is late, because it waited for the start, has a shorter notice; a process that lost its lock none.
-      const thisNoticeMs = Math.min(noticeMs, Math.max(withinMs - CLOSE_ALL_MS, 0));
-      await pause(thisNoticeMs, undefined, { signal: replaced.signal }).catch(() => undefined);
-      await closers.closeAll(untilMs - performance.now());
+    close(withinMs = noticeMs + CLOSE_ALL_MS) {
+      stopping ??= stop(withinMs);
+      return stopping;
     },
   };
 }

@@ -119,7 +119,7 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
       await rows.finish(outboxId);
       return { kind: 'done' };
     }
-    if (text.secondsSinceSend < 0) return waitFor(-text.secondsSinceSend);
+    if (text.secondsSinceSend < 0) return waitFor(Math.min(-text.secondsSinceSend, MAX_TEXT_PAUSE_SECONDS));
     const result = text.earlierSends > 0 ? await lookUp(text, askedMs) : await send(text, askedMs);
     if ('kind' in result) return result;
     if (await rows.record(text, result, outboxId)) deps.events.detailsChanged(orderId);

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ordersCharge } from '../../src/payments/orders-charge.ts';
 import { createRetryCharge } from '../../src/payments/retry-charge.ts';
+import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/payments/card-tries.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { failCharges } from '../harness/unpaid.ts';
-import { startServer } from './support.ts';
+import { letIn, startServer } from './support.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -26,7 +27,7 @@ test('a retry on a card without room for a decline uses up no try, and tells whe
     matcher: { isWatched: () => false },
     events: { storeChanged: () => undefined },
   });
-  const stores = { authenticate: async () => ({ retailerId, keyId }) };
+  const stores = letIn({ retailerId, keyId } as RetailerKey);
   const { url } = await startServer({ routes: [ordersCharge({ stores, dispatch: { retryCharge } })] });
   const ask = async () => {
     const reply = await fetch(`${url}/orders/${orderId}/charge`, { method: 'POST' });

@@ -110,10 +110,13 @@ async function readSchema(sql: Sql): Promise<string> {
   const pending = await pendingMigrations(sql, { dir: MIGRATIONS }).catch((error: Error) => {
     throw error.name === 'MigrationRefused' ? new Failed(error.message) : error;
   });
-  if (pending.length === 0) return 'is that of this version';
+  const { first, beside } = pending;
+  if (first.length + beside.length === 0) return 'is that of this version';
   if (!(await mayMigrate(sql)))
     throw Object.assign(new Error('The start may not change the tables'), { code: '42501' });
-  return `gets ${pending.length} changes at the next start`;
+  const changes = first.length > 0 ? [`gets ${first.length} changes at the next start`] : [];
+  const files = beside.map(({ name, progress }) => `${name} (${progress ?? 'not begun'})`);
+  return [...changes, ...(files.length > 0 ? [`gets beside the service ${files.join(', ')}`] : [])].join('; ');
 }
 
 async function compareClocks(sql: Sql): Promise<string> {

@@ -35,6 +35,8 @@ export type Sql = postgres.Sql;
  */
 export function connect(options: {
   readonly url: string;
+  /** The path of the server's Unix socket, in the place of the URL's host and port. */
+  readonly socket?: string;
   /** Most connections at once. */
   readonly max?: number;
   readonly applicationName: string;
@@ -52,6 +54,7 @@ export function connect(options: {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const sockets = createSockets(options.firstHost ?? 0);
   const sql = postgres(url, {
+    ...(options.socket === undefined ? {} : { path: options.socket }),
     max: options.max ?? DB_CONNECTIONS,
     fetch_types: false,
     types: CLIENT_TYPES as Record<string, postgres.PostgresType>,

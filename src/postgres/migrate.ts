@@ -1,16 +1,28 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { STATEMENT_TIMEOUT_MS } from '../limits.ts';
+import {
+  applyBeside,
+  CONCURRENT_STATEMENT_MS,
+  isLockFailure,
+  type Pause,
+  readProgress,
+  type Told,
+} from './concurrent-migration.ts';
 import { connect, type Sql } from './connect.ts';
 import { withDeadline } from './deadline.ts';
+import { type Beside, type Migration, MigrationRefused, readMigrations } from './migration-files.ts';
 
 /** Longest statement of a migration, which may rewrite a table. */
 const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
-/** Most attempts of a migration that loses a deadlock with statements at work, or does not get its locks in time. */
-const MIGRATION_TRIES = 5;
-/** Longest wait of a migration for the lock on a table; statements queue up behind it meanwhile. */
-const MIGRATION_LOCK_TIMEOUT_MS = 10_000;
+/**
+ * Longest wait of a migration for the lock on a table. The statements of the service wait behind it meanwhile, so
+ * that no reader of the table, however long, keeps them from it for a second.
+ */
+const MIGRATION_LOCK_TIMEOUT_MS = 500;
+/** Pause after a lock that was not to be had, in which the statements that waited behind it run. */
+const MIGRATION_LOCK_PAUSE_MS = 1_500;
+/** Most attempts at a file's locks: with their pauses 2 minutes. */
+const MIGRATION_TRIES = 60;
 /** Longest wait for another migrator at work on the same database. */
 const MIGRATION_WAIT_MS = 60_000;
 
@@ -18,49 +30,54 @@ const MIGRATION_WAIT_MS = 60_000;
  * Number of the migrators' advisory lock: "same" in ASCII. Any number will do if all versions use the same.
  */
 const ADVISORY_LOCK = 0x73616d65;
-const FILE_NAME = /^(\d{4})_[a-z0-9_-]+\.sql$/;
 
-type Migration = { readonly id: number; readonly name: string; readonly text: string; readonly sha256: string };
 type Applied = { readonly id: number; readonly name: string; readonly sha256: string };
 
-/** A database and a folder of migrations do not fit together. The message is for the operator. */
-export class MigrationRefused extends Error {
-  override readonly name = 'MigrationRefused';
-}
-
 /**
- * Migrates a database on a connection of its own, with time-outs long enough to rewrite a table.
- *
- * @returns the names of the files applied now
- * @throws MigrationRefused, see {@link migrate}
- */
-export async function migrateDatabase(options: { readonly url: string; readonly dir: string }): Promise<string[]> {
-  const sql = connect({
-    url: options.url,
-    max: 1,
-    applicationName: 'sameday migrate',
-    statementTimeoutMs: MIGRATION_STATEMENT_TIMEOUT_MS,
-  });
-  try {
-    return await migrate(sql, options);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
-}
-
-/**
- * Applies the files of `dir` (`0001_name.sql`, …) that are not applied yet, in order, forward only.
+ * Applies the files of `dir` (`0001_name.sql`, …) that are not applied yet, in order, forward only, on connections
+ * of its own.
  *
  * A file and its row in `schema_migrations` are sent as one message, which Postgres runs as one transaction:
  * a lost connection leaves all of it or nothing. The row is inserted first, under a lock, so that one of
  * several migrators applies a file and the others go on after it. A file must not contain `begin`, `commit`
- * or a statement that cannot run in a transaction.
+ * or a statement that cannot run in a transaction; `0001_name.concurrent.sql` holds one that does, see
+ * {@link applyBeside}.
  *
  * @returns the names of the files applied now
  * @throws MigrationRefused if an applied file was changed or is missing, if the database is newer than the
  *   files, or if a file fails
  */
-export async function migrate(sql: Sql, { dir }: { readonly dir: string }): Promise<string[]> {
+export async function migrateDatabase(options: {
+  readonly url: string;
+  /** See `connect`. */
+  readonly socket?: string;
+  readonly dir: string;
+  /** Is handed the concurrent files that no other file follows, which are then not run; without it they are. */
+  readonly leave?: (names: readonly string[]) => void;
+  /** Says how a concurrent file goes on. */
+  readonly tell?: (line: string) => void;
+  /** Ends the connections, and with them the work. */
+  readonly stop?: AbortSignal;
+  /** For tests. */
+  readonly pause?: Pause;
+  readonly tries?: number;
+}): Promise<string[]> {
+  const { url, socket, dir, tell = () => undefined, pause = sleep, tries = MIGRATION_TRIES } = options;
+  const place = { url, ...(socket === undefined ? {} : { socket }), max: 1, applicationName: 'sameday migrate' };
+  const sql = connect({ ...place, statementTimeoutMs: CONCURRENT_STATEMENT_MS });
+  const watch = connect(place);
+  const end = (timeout: number) => Promise.all([sql.end({ timeout }), watch.end({ timeout })]);
+  const abort = () => void end(0);
+  options.stop?.addEventListener('abort', abort, { once: true });
+  try {
+    return await migrate({ sql, watch, dir, leave: options.leave, told: { tell, pause }, tries });
+  } finally {
+    options.stop?.removeEventListener('abort', abort);
+    await end(1);
+  }
+}
+
+async function migrate({ sql, watch, dir, leave, told, tries }: Migrator): Promise<string[]> {
   const migrations = readMigrations(dir);
   await send(
     sql,
@@ -72,22 +89,57 @@ export async function migrate(sql: Sql, { dir }: { readonly dir: string }): Prom
   for (;;) {
     const next = nextMigration(migrations, await readApplied(sql));
     if (next === undefined) return done;
-    if (await applyPatiently(sql, next)) done.push(next.name);
+    const last = lastOnes(migrations.slice(migrations.indexOf(next)));
+    if (leave !== undefined && last.includes(next)) {
+      leave(last.map(({ name }) => name));
+      return done;
+    }
+    const isOurs = isBeside(next)
+      ? await asRefusal(next, applyBeside(sql, watch, next, told))
+      : await applyPatiently(sql, next, told.pause, tries);
+    if (isOurs) done.push(next.name);
   }
 }
 
+type Migrator = {
+  readonly sql: Sql;
+  readonly watch: Sql;
+  readonly dir: string;
+  readonly leave: ((names: readonly string[]) => void) | undefined;
+  readonly told: Told;
+  readonly tries: number;
+};
+
+const isBeside = (migration: Migration): migration is Migration & { beside: Beside } => migration.beside !== null;
+
+/** The concurrent files that no other file follows: a start does not wait for them. */
+function lastOnes(migrations: readonly Migration[]): Migration[] {
+  const ordinary = migrations.findLastIndex(({ beside }) => beside === null);
+  return migrations.slice(ordinary + 1);
+}
+
+/** What the next start will do: apply files, and run others while the service serves, with how far that is. */
+export type Pending = {
+  readonly first: readonly string[];
+  readonly beside: readonly { readonly name: string; readonly progress: string | null }[];
+};
+
 /**
- * The names of the files that the next start will apply.
+ * The files that are not applied yet.
  *
- * @throws MigrationRefused where it will refuse, see {@link migrate}
+ * @throws MigrationRefused where the next start will refuse, see {@link migrateDatabase}
  */
-export async function pendingMigrations(sql: Sql, { dir }: { readonly dir: string }): Promise<string[]> {
+export async function pendingMigrations(sql: Sql, { dir }: { readonly dir: string }): Promise<Pending> {
   const migrations = readMigrations(dir);
   const [row] = await sql`select to_regclass('schema_migrations') is not null as there`;
   const applied = row?.there === true ? await readApplied(sql) : [];
   nextMigration(migrations, applied);
   const seen = new Set(applied.map(({ id }) => id));
-  return migrations.filter(({ id }) => !seen.has(id)).map(({ name }) => name);
+  const pending = migrations.filter(({ id }) => !seen.has(id));
+  const last = lastOnes(pending);
+  const beside: { name: string; progress: string | null }[] = [];
+  for (const migration of last) beside.push({ name: migration.name, progress: await readProgress(sql, migration) });
+  return { first: pending.filter((migration) => !last.includes(migration)).map(({ name }) => name), beside };
 }
 
 /** Whether this user may add to the schema and change its tables, which take rights of their owner. */
@@ -96,23 +148,6 @@ export async function mayMigrate(sql: Sql): Promise<boolean> {
     select has_schema_privilege(current_schema(), 'create') and coalesce(
       (select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('schema_migrations')), true) as may`;
   return row?.may === true;
-}
-
-function readMigrations(dir: string): Migration[] {
-  const names = readdirSync(dir).filter((name) => name.endsWith('.sql'));
-  const migrations = names.sort().map((name): Migration => {
-    const id = Number(FILE_NAME.exec(name)?.[1]);
-    if (!(id > 0)) throw new MigrationRefused(`${name} is not named like a migration (0001_name.sql).`);
-    // A checkout with other line endings is the same migration.
-    const text = readFileSync(join(dir, name), 'utf8').replaceAll('\r\n', '\n');
-    return { id, name, text, sha256: createHash('sha256').update(text).digest('hex') };
-  });
-  migrations.forEach((migration, index) => {
-    const before = migrations[index - 1];
-    if (before?.id === migration.id)
-      throw new MigrationRefused(`${before.name} and ${migration.name} have one number.`);
-  });
-  return migrations;
 }
 
 async function readApplied(sql: Sql): Promise<Applied[]> {
@@ -143,36 +178,58 @@ function nextMigration(migrations: readonly Migration[], applied: readonly Appli
 }
 
 /**
- * Applies a file, again where it lost a deadlock or did not get its locks in time: it left nothing, and the
- * statements that it met are over.
+ * Applies a file, again where it lost a deadlock or did not get its locks in time: it left nothing.
+ *
+ * @returns false if another migrator has applied it meanwhile
  */
-async function applyPatiently(sql: Sql, migration: Migration): Promise<boolean> {
+async function applyPatiently(sql: Sql, migration: Migration, pause: Pause, most: number): Promise<boolean> {
+  const { id, name, sha256, text } = migration;
+  // Nothing to escape: the name matches FILE_NAME, and the checksum is hexadecimal.
+  const record = `insert into schema_migrations (id, name, sha256) values (${id}, '${name}', '${sha256}');`;
   for (let tries = 1; ; tries++) {
     try {
-      return await apply(sql, migration);
+      await send(sql, `${record}\n${text}`);
+      return true;
     } catch (error) {
-      const { code } = (error as Error).cause as { code?: string };
-      if (tries === MIGRATION_TRIES || (code !== '40P01' && code !== '55P03')) throw error;
+      const { code, constraint_name } = error as { code?: string; constraint_name?: string };
+      if (code === '23505' && constraint_name === 'schema_migrations_pkey') return false;
+      if (!isLockFailure(error)) throw refusal(migration, error);
+      if (tries === most) throw await lockedOut(sql, migration, tries, error);
     }
+    await pause(MIGRATION_LOCK_PAUSE_MS);
   }
 }
 
-/** False if another migrator has applied it meanwhile. */
-async function apply(sql: Sql, { id, name, sha256, text }: Migration): Promise<boolean> {
+function refusal({ name }: Migration, error: unknown): MigrationRefused {
+  if (error instanceof MigrationRefused) return error;
+  const { code, message } = error as { code?: string; message: string };
+  // Messages of class 42 hold names of the schema; others may quote stored data.
+  const reason = code?.startsWith('42') ? `${message} (${code})` : code;
+  return new MigrationRefused(`${name} could not be applied: ${reason}`, { cause: error });
+}
+
+async function asRefusal<T>(migration: Migration, work: Promise<T>): Promise<T> {
   try {
-    // Nothing to escape: the name matches FILE_NAME, and the checksum is hexadecimal.
-    await send(
-      sql,
-      `insert into schema_migrations (id, name, sha256) values (${id}, '${name}', '${sha256}');\n${text}`,
-    );
-    return true;
+    return await work;
   } catch (error) {
-    const failure = error as { code?: string; constraint_name?: string; message: string; position?: string };
-    if (failure.code === '23505' && failure.constraint_name === 'schema_migrations_pkey') return false;
-    // Messages of class 42 hold names of the schema; others may quote stored data.
-    const reason = failure.code?.startsWith('42') ? `${failure.message} (${failure.code})` : failure.code;
-    throw new MigrationRefused(`${name} could not be applied: ${reason}`, { cause: error });
+    throw refusal(migration, error);
   }
+}
+
+/** Names the transaction that is open for longest, which mostly holds what is missing. */
+async function lockedOut(sql: Sql, { name }: Migration, tries: number, cause: unknown): Promise<MigrationRefused> {
+  const [oldest] = await sql`
+    select pid, application_name, extract(epoch from clock_timestamp() - xact_start)::int4 as seconds
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
+    order by xact_start limit 1`;
+  const who = oldest
+    ? ` The oldest transaction is that of process ${oldest.pid} (${oldest.application_name}), open for ${oldest.seconds} s.`
+    : '';
+  return new MigrationRefused(
+    `${name} did not get the lock on a table in ${tries} attempts. End what holds it, and start again.${who}`,
+    { cause },
+  );
 }
 
 /** Several statements in one message are one transaction (PostgreSQL manual, 54.2.2.1). */

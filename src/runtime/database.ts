@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 import { startEmbeddedPostgres } from '../embedded/postgres.ts';
@@ -6,6 +7,7 @@ import { claimService, readLiveService } from '../embedded/service-file.ts';
 import { below, LIST_DB_CONNECTIONS, LIST_STATEMENT_MS, MAX_COMMITS_IN_FLIGHT, QUERY_DEADLINE_MS } from '../limits.ts';
 import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
+import { MigrationRefused } from '../postgres/migration-files.ts';
 import { startBreaker } from '../postgres/start-breaker.ts';
 import { DEMO_STORE } from '../sandbox/demo.ts';
 import { openStore } from '../store/store.ts';
@@ -16,6 +18,8 @@ import { asDatabaseError, asStartError, StartError } from './start-error.ts';
 
 /** Longest wait for a list of orders, a connection's included. Below QUERY_DEADLINE_MS. */
 const LIST_DEADLINE_MS = 2_000;
+/** Pause before a migration that failed beside the service is tried again. */
+const BESIDE_PAUSE_MS = 60_000;
 /** Interval at which an API process without Redis checks that it is the only one. */
 const API_LOCK_CHECK_MS = 5_000;
 
@@ -54,8 +58,11 @@ export async function openDatabase(
   // Not before the claim, which says more of a sandbox that runs already.
   checkPort(config);
   await keepOffRealStores(config, url).catch(asDatabaseError);
-  const applied = await migrateDatabase({ url, dir: MIGRATIONS }).catch(asDatabaseError);
+  const left: string[] = [];
+  const leave = (names: readonly string[]) => left.push(...names);
+  const applied = await migrateDatabase({ url, dir: MIGRATIONS, leave, tell: say }).catch(asDatabaseError);
   if (applied.length > 0) say(`Applied the migrations ${applied.join(', ')}`);
+  if (left.length > 0) closers.add('migrations', migrateBeside({ url, dir: MIGRATIONS }, logger));
   const breaker = startBreaker(url, logger);
   closers.add('breaker', () => breaker.close());
   const sql = connect({ url, applicationName: 'sameday', breaker });
@@ -99,6 +106,39 @@ async function keepOffRealStores({ sandbox, simulatedDrivers }: Config, url: str
     'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, ' +
       'or set another DATABASE_URL.',
   );
+}
+
+/**
+ * Runs the migrations that a start leaves, until they are done. What fails is logged and tried again: the service
+ * serves without them.
+ *
+ * @returns stops it; the next start goes on
+ */
+export function migrateBeside(
+  place: { readonly url: string; readonly dir: string },
+  logger: Logger,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const tell = (line: string) => logger.info({}, line);
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        const done = await migrateDatabase({ ...place, tell, stop: signal });
+        return logger.info({ migrations: done.join(', ') }, 'the migrations beside the service are done');
+      } catch (error) {
+        if (signal.aborted) return;
+        const because = error instanceof MigrationRefused ? error.message : null;
+        logger.error({ err: errorFields(error), because }, 'a migration beside the service failed; it is tried again');
+      }
+      await sleep(BESIDE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const running = run();
+  return () => {
+    stop.abort();
+    return running;
+  };
 }
 
 async function startEmbedded(config: Config, say: (line: string) => void, closers: Closers): Promise<string> {

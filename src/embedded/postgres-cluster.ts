@@ -18,7 +18,11 @@ const SUPERUSER = 'postgres';
 const ENVIRONMENT = process.platform === 'win32' ? {} : { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 
 /** Runs a program as the cluster's user, in a folder that this user may enter. */
-export const spawnOptions = (place: Place) => ({ ...ENVIRONMENT, ...place.runAs, cwd: place.runAs ? '/' : undefined });
+export const spawnOptions = (place: Pick<Place, 'runAs'>) => ({
+  ...ENVIRONMENT,
+  ...place.runAs,
+  cwd: place.runAs ? '/' : undefined,
+});
 
 /**
  * Makes the cluster, its role and its database where there is none, or where a killed process left it unfinished;
@@ -50,7 +54,7 @@ export async function initCluster(
 }
 
 /** Makes the role and its database by a Postgres that serves its input alone, so that no password is needed. */
-function makeRole(
+async function makeRole(
   place: Place,
   binaries: Binaries,
   folder: string,
@@ -65,13 +69,19 @@ function makeRole(
   ];
   const input = statements.map((statement) => `${statement}\n`).join('');
   const single = ['--single', ...args, '-D', folder, 'template1'];
-  return run(programPath(binaries, 'postgres'), single, { ...spawnOptions(place), timeout: POSTGRES_INIT_MS }, input);
+  await run(programPath(binaries, 'postgres'), single, { ...spawnOptions(place), timeout: POSTGRES_INIT_MS }, input);
 }
 
-function run(program: string, args: string[], options: object, input = ''): Promise<void> {
+/**
+ * Runs a program to its end.
+ *
+ * @returns its output
+ * @throws with the end of what it says on standard error
+ */
+export function run(program: string, args: string[], options: object, input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = execFile(program, args, { ...options, encoding: 'utf8' }, (error, _stdout, stderr) => {
-      if (error === null) resolve();
+    const child = execFile(program, args, { ...options, encoding: 'utf8' }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
       else if (/look up effective user/.test(stderr)) {
         const user = `user id ${(options as { uid?: number }).uid ?? process.geteuid?.()}`;
         reject(new Error(`Postgres needs an entry for ${user} in /etc/passwd: add one, or set DATABASE_URL.`));
@@ -82,12 +92,21 @@ function run(program: string, args: string[], options: object, input = ''): Prom
   });
 }
 
+export type ServerOptions = {
+  readonly durable: boolean;
+  readonly maxConnections: number;
+  /** Settings in the place of those below. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Longest wait until the server is ready, a recovery included. */
+  readonly readyMs?: number;
+};
+
 /**
  * The server's settings, as arguments. Its log must hold nothing that a customer typed: no statement, no
  * parameter, and no ERROR, whose message quotes values (`log_min_messages = log` leaves what concerns the
  * server and ended sessions).
  */
-export function serverSettings(port: number, options: { durable: boolean; maxConnections: number }): string[] {
+export function serverSettings(port: number, options: ServerOptions): string[] {
   const values: Record<string, string | number> = {
     listen_addresses: '127.0.0.1',
     port,
@@ -112,11 +131,12 @@ export function serverSettings(port: number, options: { durable: boolean; maxCon
     log_parameter_max_length: 0,
     log_parameter_max_length_on_error: 0,
     log_checkpoints: 'off',
-    log_connections: '',
+    log_connections: 'off',
     log_disconnections: 'off',
     log_lock_waits: 'off',
     log_temp_files: -1,
     log_autovacuum_min_duration: -1,
+    ...options.settings,
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Binaries, programPath } from './postgres-binaries.ts';
-import { serverSettings, spawnOptions } from './postgres-cluster.ts';
+import { type ServerOptions, serverSettings, spawnOptions } from './postgres-cluster.ts';
 import type { Place } from './postgres-place.ts';
 import { PROCESS_TOOL_MS, processCommand, processStart } from './processes.ts';
 
@@ -26,23 +25,26 @@ const SETPRIV = '/usr/bin/setpriv';
 /** A running server, by the pid of its first process. */
 export type Postmaster = { readonly pid: number; readonly port: number };
 
+/** Where a server's cluster and its log are, and whose they are. */
+type ServerPlace = Pick<Place, 'clusterDir' | 'logFile' | 'runAs'>;
+
 /**
  * Starts the server and waits until it accepts connections. It runs in a session of its own, so that a Ctrl-C
  * at the terminal reaches this process only, which stops the server last. On Linux the kernel stops it when
  * the thread that started it dies.
  *
+ * @param postgres the path of the program
  * @throws with the end of the server's log when it does not start
  */
 export async function startPostmaster(
-  place: Place,
-  binaries: Binaries,
+  place: ServerPlace,
+  postgres: string,
   port: number,
-  options: { durable: boolean; maxConnections: number },
+  options: ServerOptions,
   log: (line: string) => void,
 ): Promise<Postmaster> {
   trimLog(place.logFile);
   const from = statSync(place.logFile, { throwIfNoEntry: false })?.size ?? 0;
-  const postgres = programPath(binaries, 'postgres');
   const args = ['-D', place.clusterDir, ...serverSettings(port, options)];
   const dieWithParent = canDieWithParent();
   const file = openSync(place.logFile, 'a', 0o600);
@@ -64,7 +66,8 @@ export async function startPostmaster(
     failed ??= `it ended with ${signal ?? code}`;
   });
   child.unref();
-  await waitUntilReady(child, place, () => failed, from, log);
+  const readyMs = options.readyMs ?? POSTGRES_READY_MS;
+  await waitUntilReady(child, place, () => failed, { from, readyMs }, log);
   // Without the kernel's help, the exit handlers of this process stop the server.
   if (!dieWithParent) {
     const stop = (): void => void child.kill('SIGINT');
@@ -77,9 +80,9 @@ export async function startPostmaster(
 
 async function waitUntilReady(
   child: ChildProcess,
-  place: Place,
+  place: ServerPlace,
   failed: () => string | undefined,
-  from: number,
+  { from, readyMs }: { readonly from: number; readonly readyMs: number },
   log: (line: string) => void,
 ): Promise<void> {
   const started = performance.now();
@@ -90,9 +93,9 @@ async function waitUntilReady(
     const pidFile = readPidFile(place.clusterDir);
     if (pidFile?.pid === child.pid && pidFile?.ready) return;
     const now = performance.now();
-    if (now - started > POSTGRES_READY_MS) {
+    if (now - started > readyMs) {
       child.kill('SIGQUIT');
-      throw new Error(`Postgres was not ready within ${POSTGRES_READY_MS / 1000} s: ${logTail(place.logFile, from)}`);
+      throw new Error(`Postgres was not ready within ${readyMs / 1000} s: ${logTail(place.logFile, from)}`);
     }
     if (now - told > POSTGRES_TELL_MS) {
       told = now;

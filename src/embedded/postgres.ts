@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { below, DB_CONNECTIONS, LIST_DB_CONNECTIONS, MAX_COMMITS_IN_FLIGHT, QUEUE_DB_CONNECTIONS } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
-import { type Binaries, prepareBinaries } from './postgres-binaries.ts';
+import { type Binaries, prepareBinaries, programPath } from './postgres-binaries.ts';
 import { DATABASE, initCluster, ROLE } from './postgres-cluster.ts';
 import { openPlace, type Place } from './postgres-place.ts';
 import { findPostmaster, type Postmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';
@@ -107,7 +107,7 @@ async function startWithRetries(
   for (;;) {
     const port = await choosePort(place.record.port);
     try {
-      const postmaster = await startPostmaster(place, binaries, port, options, log);
+      const postmaster = await startPostmaster(place, programPath(binaries, 'postgres'), port, options, log);
       place.save({ port });
       return postmaster;
     } catch (error) {

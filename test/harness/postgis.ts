@@ -69,8 +69,8 @@ function hasExtension(folder: string): boolean {
   }
 }
 
-/** Starts a new cluster on a free port, which `stop` removes; undefined without PostGIS. */
-export async function startPostgis(): Promise<Postgis | undefined> {
+/** Starts a new cluster on a free port, which `stop` removes, with settings beside its own; undefined without PostGIS. */
+export async function startPostgis(settings: typeof SETTINGS = {}): Promise<Postgis | undefined> {
   const programs = findPostgis();
   if (programs === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'bench-postgis-'));
@@ -79,7 +79,7 @@ export async function startPostgis(): Promise<Postgis | undefined> {
   const password = randomBytes(18).toString('base64url');
   try {
     initCluster(programs, folder, password, runAs);
-    const server = await startServer(programs, folder, runAs);
+    const server = await startServer(programs, folder, settings, runAs);
     const stop = async (): Promise<void> => {
       // Without writing what it holds in memory, since its files are removed.
       server.quit();
@@ -122,22 +122,22 @@ function initCluster(programs: string, folder: string, password: string, runAs: 
   rmSync(passwordFile);
 }
 
-async function startServer(programs: string, folder: string, runAs: User | undefined) {
+async function startServer(programs: string, folder: string, settings: typeof SETTINGS, runAs: User | undefined) {
   // Another process may take the port before the start.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     try {
-      return await startOnce(programs, folder, port, runAs);
+      return await startOnce(programs, folder, { ...SETTINGS, ...settings, port }, runAs);
     } catch (error) {
       if (attempt === ATTEMPTS || !/could not bind|create any TCP/.test(String(error))) throw error;
     }
   }
 }
 
-async function startOnce(programs: string, folder: string, port: number, runAs: User | undefined) {
+async function startOnce(programs: string, folder: string, given: typeof SETTINGS, runAs: User | undefined) {
   const cluster = join(folder, 'cluster');
   const logFile = join(folder, 'server.log');
-  const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const settings = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const log = openSync(logFile, 'w', 0o600);
   const postgres = [join(programs, 'postgres'), '-D', cluster, ...settings];
   // On Linux the server ends with this process, however that ends.
@@ -168,7 +168,7 @@ async function startOnce(programs: string, folder: string, port: number, runAs: 
     }
     await sleep(10);
   }
-  return { pid: child.pid as number, port, quit: () => child.kill('SIGQUIT') };
+  return { pid: child.pid as number, port: Number(given.port), quit: () => child.kill('SIGQUIT') };
 }
 
 async function makeDatabase(url: string): Promise<Postgis['versions']> {

@@ -165,11 +165,14 @@ export async function stopPostmaster(pid: number): Promise<void> {
 }
 
 /**
- * The last lines that the server wrote since `from`, without anything a customer typed (`serverSettings`).
+ * The last lines that the server wrote since `from`, those of what ended it where there are any, without anything a
+ * customer typed (`serverSettings`).
  */
 function logTail(file: string, from: number): string {
   try {
-    return readFileSync(file).subarray(from).toString('utf8').trim().split('\n').slice(-4).join(' | ');
+    const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n');
+    const fatal = lines.filter((line) => line.includes(' FATAL: '));
+    return (fatal.length > 0 ? fatal : lines).slice(-4).join(' | ');
   } catch {
     return 'it left no log';
   }

@@ -31,8 +31,8 @@ const CHECK_STATEMENT_MS = 30 * 60_000;
 const RESTORED_CONNECTIONS = RESTORE_JOBS + 16;
 /** Its socket's name; nothing listens on a port. */
 const PORT = 5432;
-/** Where packages of Postgres put their programs, by the major version. */
-const PROGRAM_FOLDERS = ['/usr/lib/postgresql/VERSION/bin', '/usr/pgsql-VERSION/bin'];
+/** Major versions whose programs are looked for, the newest first: one a year, for twenty years. */
+const MAJORS = Array.from({ length: 20 }, (_, back) => 34 - back);
 const DUMPED_FROM = /Dumped from database version: (\d{1,3})/;
 const VERSION = /\(PostgreSQL\) (\d{1,3})/;
 const SEGMENT = /^[0-9A-F]{24}$/;
@@ -89,10 +89,15 @@ export async function restoreBackup(backup: Backup, log: (line: string) => void)
   const remove = async () => {
     for (let step = undo.pop(); step; step = undo.pop()) await step();
   };
-  // A second signal, or an exit in the middle, leaves no copy of customers' data.
-  const onExit = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', onExit);
-  undo.push(() => process.off('exit', onExit));
+  // A Ctrl-C leaves no copy of customers' data. On Linux the server ends with this process.
+  const leave = () => {
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(2);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, leave);
+    undo.push(() => process.off(signal, leave));
+  }
   try {
     const version = isBase ? readFileSync(join(backup.path, 'PG_VERSION'), 'utf8').trim() : await versionOfDump(backup);
     const programs = await findPrograms(version, backup, log);
@@ -101,12 +106,13 @@ export async function restoreBackup(backup: Backup, log: (line: string) => void)
       : await makeCluster(programs.server, place.clusterDir, spawnOptions(place));
     writeFileSync(join(folder, 'pg_hba.conf'), 'local all all trust\n');
     writeFileSync(join(folder, 'postgresql.conf'), '');
-    if (runAs) giveAway(folder, runAs);
+    const inside = runAs ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+    for (const name of inside) lchownSync(join(folder, name), runAs?.uid ?? 0, runAs?.gid ?? 0);
     const settings = {
       ...recovery,
       config_file: join(folder, 'postgresql.conf'),
       hba_file: join(folder, 'pg_hba.conf'),
-      ident_file: join(folder, 'pg_hba.conf'),
+      ident_file: join(folder, 'postgresql.conf'),
       listen_addresses: '',
       unix_socket_directories: folder,
       archive_mode: 'off',
@@ -142,28 +148,25 @@ const open = (url: string, socket: string): Sql =>
 
 /** The major version of the server that was dumped, by the newest pg_restore, which reads the dumps of all before. */
 async function versionOfDump({ path, programs }: Backup): Promise<string> {
-  const newest = programs ?? installed().at(-1) ?? '';
-  const restore = join(newest, 'pg_restore');
-  if (!existsSync(restore)) {
+  const newest = programs ?? MAJORS.flatMap(foldersOf).find(hasRestore);
+  if (newest === undefined) {
     throw new NotRestored(
       'pg_restore is not found: install Postgres of the version of the dump, or name its folder by --programs.',
     );
   }
-  const list = await ask(restore, ['--list', path]);
+  const list = await ask(join(newest, 'pg_restore'), ['--list', path]);
   const [, version] = DUMPED_FROM.exec(list.slice(0, 4_000)) ?? [];
   if (version === undefined) throw new NotRestored(`${path} is no dump of pg_dump --format=custom or directory.`);
   return version;
 }
 
-const foldersOf = (version: string): string[] => PROGRAM_FOLDERS.map((folder) => folder.replace('VERSION', version));
+/** Where packages of Debian and of Red Hat put the programs of a major version. */
+const foldersOf = (version: number | string): string[] => [
+  `/usr/lib/postgresql/${version}/bin`,
+  `/usr/pgsql-${version}/bin`,
+];
 
-/** The folders of programs on this machine, the newest version last. */
-function installed(): string[] {
-  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : [];
-  const others = existsSync('/usr') ? readdirSync('/usr').filter((name) => name.startsWith('pgsql-')) : [];
-  const all = [...versions, ...others.map((name) => name.slice('pgsql-'.length))];
-  return all.sort((a, b) => Number(a) - Number(b)).flatMap((version) => foldersOf(version).filter(existsSync));
-}
+const hasRestore = (folder: string): boolean => existsSync(join(folder, 'pg_restore'));
 
 /** The folders of `postgres` and of `pg_restore`, both of the backup's version. */
 async function findPrograms(
@@ -171,7 +174,7 @@ async function findPrograms(
   { programs }: Backup,
   log: (line: string) => void,
 ): Promise<{ readonly server: string; readonly restore: string }> {
-  const found = programs ?? foldersOf(version).find((folder) => existsSync(join(folder, 'pg_restore')));
+  const found = programs ?? foldersOf(version).find(hasRestore);
   let server = found;
   if (server === undefined || !existsSync(join(server, 'postgres'))) {
     server = binFolder(await prepareBinaries(tmpdir(), log));
@@ -183,7 +186,7 @@ async function findPrograms(
   );
 }
 
-/** A new cluster; returns no settings. */
+/** Makes a cluster, which needs no settings. */
 async function makeCluster(programs: string, folder: string, options: object): Promise<Record<string, string>> {
   const args = ['-D', folder, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
   await ask(join(programs, 'initdb'), [...args, '--no-instructions'], options);
@@ -242,12 +245,6 @@ async function copyCluster({ path, wal, until }: Backup, to: string): Promise<Re
   const time = until?.toISOString().replace('Z', '+00');
   const target = time === undefined ? {} : { recovery_target_time: time, recovery_target_action: 'promote' };
   return { restore_command: 'false', recovery_target_timeline: 'latest', ...target };
-}
-
-/** Gives a folder with all that is in it to a user. */
-function giveAway(folder: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
-    lchownSync(join(folder, name), uid, gid);
 }
 
 /** @throws NotRestored with the end of what the program says */

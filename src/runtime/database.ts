@@ -117,6 +117,7 @@ async function keepOffRealStores({ sandbox, simulatedDrivers }: Config, url: str
 export function migrateBeside(
   place: { readonly url: string; readonly dir: string },
   logger: Logger,
+  pauseMs = BESIDE_PAUSE_MS,
 ): () => Promise<void> {
   const stop = new AbortController();
   const { signal } = stop;
@@ -131,7 +132,7 @@ export function migrateBeside(
         const because = error instanceof MigrationRefused ? error.message : null;
         logger.error({ err: errorFields(error), because }, 'a migration beside the service failed; it is tried again');
       }
-      await sleep(BESIDE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   };
   const running = run();

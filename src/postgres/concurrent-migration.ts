@@ -70,7 +70,8 @@ export async function applyBeside(
     tell(`Running ${name}`);
     if (beside.index === null) await changeRows(sql, migration, pause);
     else await buildIndex(sql, beside.statement, beside.index);
-    await sql`insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256}) on conflict do nothing`;
+    await sql`
+      insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256}) on conflict do nothing`;
     return true;
   } finally {
     clearInterval(timer);

@@ -223,9 +223,8 @@ async function lockedOut(sql: Sql, { name }: Migration, tries: number, cause: un
     from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
     order by xact_start limit 1`;
-  const who = oldest
-    ? ` The oldest transaction is that of process ${oldest.pid} (${oldest.application_name}), open for ${oldest.seconds} s.`
-    : '';
+  const whose = oldest && `process ${oldest.pid} (${oldest.application_name}), open for ${oldest.seconds} s`;
+  const who = whose ? ` The oldest transaction is that of ${whose}.` : '';
   return new MigrationRefused(
     `${name} did not get the lock on a table in ${tries} attempts. End what holds it, and start again.${who}`,
     { cause },

@@ -181,9 +181,8 @@ async function findPrograms(
   }
   const [, its] = VERSION.exec(await ask(join(server, 'postgres'), ['--version'])) ?? [];
   if (its === version) return { server, restore: found ?? server };
-  throw new NotRestored(
-    `The backup is of Postgres ${version}, and ${server} has Postgres ${its}: install postgresql-${version}, or name the folder of its programs by --programs.`,
-  );
+  const remedy = `install postgresql-${version}, or name the folder of its programs by --programs`;
+  throw new NotRestored(`The backup is of Postgres ${version}, and ${server} has Postgres ${its}: ${remedy}.`);
 }
 
 /** Makes a cluster, which needs no settings. */

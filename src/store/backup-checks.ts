@@ -25,7 +25,8 @@ const rules = (sql: Sql) => ({
       select e.data ->> 'driver_id' from order_events e
       where e.order_id = o.id and e.type = 'driver_assigned' order by e.sequence desc limit 1)`,
   'orders have a driver who is not there': sql`
-    select o.id from orders o where o.driver_id is not null and not exists (select from drivers d where d.id = o.driver_id)`,
+    select o.id from orders o where o.driver_id is not null and not exists (
+      select from drivers d where d.id = o.driver_id)`,
   'orders lack events': sql`
     select o.id from orders o where o.status <> 'void' and o.sequence <> (
       select count(*) from order_events e where e.order_id = o.id)`,
@@ -81,7 +82,8 @@ export async function listPhotos(
   most: number,
 ): Promise<{ readonly id: string; readonly photo_name: string }[]> {
   return await sql`
-    select id, photo_name from orders where photo_name is not null and id > ${behind ?? FIRST_ID} order by id limit ${most}`;
+    select id, photo_name from orders where photo_name is not null and id > ${behind ?? FIRST_ID}
+    order by id limit ${most}`;
 }
 
 /** The secrets that the tables keep in clear, because the service signs with them. */
@@ -95,7 +97,7 @@ export async function readSecrets(sql: Sql): Promise<KeptSecrets> {
   };
 }
 
-/** What a cluster keeps of a role's password (SCRAM-SHA-256, RFC 5803); null for no such role. A superuser may read it. */
+/** What a cluster keeps of a role's password (SCRAM-SHA-256, RFC 5803), for a superuser; null for no such role. */
 export async function readVerifier(sql: Sql, role: string): Promise<string | null> {
   const [row] = await sql`select rolpassword from pg_authid where rolname = ${role}`;
   return row?.rolpassword ?? null;

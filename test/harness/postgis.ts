@@ -69,7 +69,7 @@ function hasExtension(folder: string): boolean {
   }
 }
 
-/** Starts a new cluster on a free port, which `stop` removes, with settings beside its own; undefined without PostGIS. */
+/** Starts a new cluster on a free port, which `stop` removes, with settings of its own; undefined without PostGIS. */
 export async function startPostgis(settings: typeof SETTINGS = {}): Promise<Postgis | undefined> {
   const programs = findPostgis();
   if (programs === undefined) return undefined;

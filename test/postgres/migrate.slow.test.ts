@@ -29,8 +29,8 @@ beforeAll(async () => {
     insert into orders (id, retailer_id, customer_id, dropoff_address_id, status, delivery_tier, delivery_fee_cents,
       driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat, pickup_lng,
       pickup_point_source, created_at, expires_at)
-    select gen_random_uuid(), ${store.retailerId}::uuid, gen_random_uuid(), gen_random_uuid(), 'expired', 'standard', 799,
-      550, 'not_charged', 'none', n::text, 'One Test Square', 37.7, -122.4, 'registered', now(), now()
+    select gen_random_uuid(), ${store.retailerId}::uuid, gen_random_uuid(), gen_random_uuid(), 'expired', 'standard',
+      799, 550, 'not_charged', 'none', n::text, 'One Test Square', 37.7, -122.4, 'registered', now(), now()
     from generate_series(1, ${ORDERS}::int) n`;
   await sql.end({ timeout: 5 });
   hasty = connect({ url: database.url, applicationName: 'test', max: 1 });

@@ -129,9 +129,8 @@ describe('the lock of a migration', () => {
     await reader.sql`select from a`;
     const [{ pid } = { pid: 0 }] = await reader.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     const pause = () => Promise.resolve();
-    await expect(migrateDatabase({ url: database.url, dir, pause, tries: 2 })).rejects.toThrow(
-      `0002_b.sql did not get the lock on a table in 2 attempts. End what holds it, and start again. The oldest transaction is that of process ${pid} (other)`,
-    );
+    const refused = expect(migrateDatabase({ url: database.url, dir, pause, tries: 2 })).rejects;
+    await refused.toThrow(`The oldest transaction is that of process ${pid} (other)`);
   });
 });
 

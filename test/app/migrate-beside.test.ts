@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrateDatabase, pendingMigrations } from '../../src/postgres/migrate.ts';
 import { migrateBeside } from '../../src/runtime/database.ts';
 import type { Logger } from '../../src/telemetry.ts';
@@ -25,10 +25,11 @@ beforeEach(async () => {
   writeFileSync(join(dir, '0001_a.sql'), 'create table a (n int); insert into a values (7), (7);');
   await migrateDatabase({ url: database.url, dir });
   writeFileSync(join(dir, INDEX), 'create unique index concurrently a_n on a (n);');
-});
-afterEach(async () => {
-  rmSync(dir, { recursive: true, force: true });
-  await database.drop();
+  // After the connections of the test, which are closed then, too.
+  onTestFinished(async () => {
+    rmSync(dir, { recursive: true, force: true });
+    await database.drop();
+  });
 });
 
 test('what a start leaves is made beside the service, and tried again where it fails', async () => {

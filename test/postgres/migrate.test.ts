@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { migrateDatabase, pendingMigrations } from '../../src/postgres/migrate.ts';
 import { MigrationRefused } from '../../src/postgres/migration-files.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
@@ -14,10 +14,11 @@ let dir: string;
 beforeEach(async () => {
   database = await freshDatabase({ migrated: false });
   dir = mkdtempSync(join(tmpdir(), 'sameday-migrations-'));
-});
-afterEach(async () => {
-  rmSync(dir, { recursive: true, force: true });
-  await database.drop();
+  // After the connections of the test, which are closed then, too.
+  onTestFinished(async () => {
+    rmSync(dir, { recursive: true, force: true });
+    await database.drop();
+  });
 });
 
 const file = (name: string, text: string): void => writeFileSync(join(dir, name), text);

@@ -1,12 +1,14 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { checkBackup, type LiveDatabase, PROGRAMS, startLiveDatabase } from '../service/backups.ts';
 
 let live: LiveDatabase;
 let base: string;
 let between: Date;
+/** The last segment of the log. */
+let last: string;
 const orders: string[] = [];
 
 describe.skipIf(PROGRAMS === undefined)('the check of a base backup', () => {
@@ -25,8 +27,9 @@ describe.skipIf(PROGRAMS === undefined)('the check of a base backup', () => {
     between = now?.now;
     await add();
     const [segment] = await live.sql`select pg_walfile_name(pg_switch_wal()) as name`;
-    await expect.poll(() => existsSync(join(live.folder, 'wal', segment?.name))).toBe(true);
+    last = segment?.name;
   });
+  beforeEach(() => expect.poll(() => existsSync(join(live.folder, 'wal', last))).toBe(true));
   afterAll(() => live?.stop());
 
   const check = (...args: string[]) => checkBackup(base, '--database', 'live', '--user', 'bench', ...args);

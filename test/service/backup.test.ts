@@ -2,15 +2,16 @@ import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { checkBackup, type LiveDatabase, PROGRAMS, startLiveDatabase } from './backups.ts';
-import { addFreeDriver, addStore, northOf, place, storedPhotos, untilOrder } from './clients.ts';
+import { addFreeDriver, addStore, northOf, place, type Store, storedPhotos, untilOrder } from './clients.ts';
 
 const data = newDataDir();
 let live: LiveDatabase;
 let service: ServiceHere;
+let store: Store;
 let delivered: string;
 let waiting: string;
 
@@ -21,10 +22,9 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
   beforeAll(async () => {
     live = await startLiveDatabase();
     service = await startServiceHere({ DATABASE_URL: live.url, DATA_DIR: data.dataDir });
-    const store = await addStore(live.sql);
+    store = await addStore(live.sql);
     const driver = await addFreeDriver(service, live.sql, northOf(store.point, 300));
     delivered = (await place(service, store)).body.order.id;
-    await untilOrder(service, store, delivered, { payment_status: 'paid' });
     await driver.pickUp(delivered);
     const photo = await sharp({ create: { width: 32, height: 24, channels: 3, background: '#8a5a2b' } })
       .jpeg()
@@ -33,6 +33,7 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
     await driver.duty(false);
     waiting = (await place(service, store)).body.order.id;
   });
+  beforeEach(() => untilOrder(service, store, delivered, { payment_status: 'paid' }));
   afterAll(async () => {
     await service?.stop();
     await live?.stop();

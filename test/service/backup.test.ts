@@ -11,7 +11,7 @@ import { addFreeDriver, addStore, northOf, place, type Store, storedPhotos, unti
 const data = newDataDir();
 let live: LiveDatabase;
 let service: ServiceHere;
-let store: Store;
+let store: Store | undefined;
 let delivered: string;
 let waiting: string;
 
@@ -22,6 +22,10 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
   beforeAll(async () => {
     live = await startLiveDatabase();
     service = await startServiceHere({ DATABASE_URL: live.url, DATA_DIR: data.dataDir });
+  });
+  // Within a test, because it waits for what becomes true.
+  beforeEach(async () => {
+    if (store !== undefined) return;
     store = await addStore(live.sql);
     const driver = await addFreeDriver(service, live.sql, northOf(store.point, 300));
     delivered = (await place(service, store)).body.order.id;
@@ -32,8 +36,8 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
     expect((await driver.deliver(delivered, photo)).status).toBe(200);
     await driver.duty(false);
     waiting = (await place(service, store)).body.order.id;
+    await untilOrder(service, store, delivered, { payment_status: 'paid' });
   });
-  beforeEach(() => untilOrder(service, store, delivered, { payment_status: 'paid' }));
   afterAll(async () => {
     await service?.stop();
     await live?.stop();

@@ -19,13 +19,13 @@ const JPEG = { start: 'ffd8', end: 'ffd9' };
 const VERIFIER = /^SCRAM-SHA-256\$(\d{1,7}):([^$]{1,100})\$([^:]{1,100}):/;
 
 /** `not_given`: what it needs is not there, so that it says nothing. */
-export type Finding = {
+type Finding = {
   readonly check: string;
   readonly status: 'ok' | 'broken' | 'not_given';
   readonly says: string;
 };
 
-export type Given = Backup & {
+type Given = Backup & {
   /** The photos of the same moment: a copy of `DATA_DIR/photos` or of the bucket. */
   readonly photos: string | null;
   /** A copy of DATA_DIR. */

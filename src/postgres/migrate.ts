@@ -119,7 +119,7 @@ function lastOnes(migrations: readonly Migration[]): Migration[] {
 }
 
 /** What the next start will do: apply files, and run others while the service serves, with how far that is. */
-export type Pending = {
+type Pending = {
   readonly first: readonly string[];
   readonly beside: readonly { readonly name: string; readonly progress: string | null }[];
 };

@@ -5,7 +5,7 @@ import { active } from './fragments.ts';
 /** Most ids that are named of what breaks one rule: enough to look at. */
 const NAMED_IDS = 5;
 
-export type Broken = { readonly rule: string; readonly count: number; readonly ids: readonly string[] };
+type Broken = { readonly rule: string; readonly count: number; readonly ids: readonly string[] };
 export type Recovery = { readonly orders: number; readonly newestOrderAt: Date | null; readonly now: Date };
 export type KeptSecrets = {
   readonly pushKeys: { readonly publicKey: string; readonly privateKey: string } | null;

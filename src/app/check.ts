@@ -110,13 +110,14 @@ async function readSchema(sql: Sql): Promise<string> {
   const pending = await pendingMigrations(sql, { dir: MIGRATIONS }).catch((error: Error) => {
     throw error.name === 'MigrationRefused' ? new Failed(error.message) : error;
   });
-  const { first, beside } = pending;
+  const { first, beside, endsBuildBefore } = pending;
   if (first.length + beside.length === 0) return 'is that of this version';
   if (!(await mayMigrate(sql)))
     throw Object.assign(new Error('The start may not change the tables'), { code: '42501' });
   const changes = first.length > 0 ? [`gets ${first.length} changes at the next start`] : [];
   const files = beside.map(({ name, progress }) => `${name} (${progress ?? 'not begun'})`);
-  return [...changes, ...(files.length > 0 ? [`gets beside the service ${files.join(', ')}`] : [])].join('; ');
+  const said = [...changes, ...(files.length > 0 ? [`gets beside the service ${files.join(', ')}`] : [])].join('; ');
+  return endsBuildBefore ? `${said}, on which the build before does not start` : said;
 }
 
 async function compareClocks(sql: Sql): Promise<string> {

@@ -30,8 +30,11 @@ const MIGRATION_WAIT_MS = 60_000;
  * Number of the migrators' advisory lock: "same" in ASCII. Any number will do if all versions use the same.
  */
 const ADVISORY_LOCK = 0x73616d65;
+/** The oldest build of a file that does not name one: the first that starts on a newer database, see migration 0054. */
+const FIRST_WITH_OLDEST = 54;
 
-type Applied = { readonly id: number; readonly name: string; readonly sha256: string };
+/** `oldest` is null where no build before the file's own may start. */
+type Applied = Pick<Migration, 'id' | 'name' | 'sha256' | 'oldest'>;
 
 /**
  * Applies the files of `dir` (`0001_name.sql`, …) that are not applied yet, in order, forward only, on connections
@@ -43,9 +46,12 @@ type Applied = { readonly id: number; readonly name: string; readonly sha256: st
  * or a statement that cannot run in a transaction; `0001_name.concurrent.sql` holds one that does, see
  * {@link applyBeside}.
  *
+ * A database that has files which `dir` has not is newer. It is taken as it is where each of them allows the
+ * build that ends with the newest file of `dir`.
+ *
  * @returns the names of the files applied now
- * @throws MigrationRefused if an applied file was changed or is missing, if the database is newer than the
- *   files, or if a file fails
+ * @throws MigrationRefused if an applied file was changed or is missing, if the database is newer and does not
+ *   allow this build, or if a file fails
  */
 export async function migrateDatabase(options: {
   readonly url: string;
@@ -122,6 +128,8 @@ function lastOnes(migrations: readonly Migration[]): Migration[] {
 type Pending = {
   readonly first: readonly string[];
   readonly beside: readonly { readonly name: string; readonly progress: string | null }[];
+  /** Whether the build that ends with the newest migration applied so far does not start on them. */
+  readonly endsBuildBefore: boolean;
 };
 
 /**
@@ -139,7 +147,10 @@ export async function pendingMigrations(sql: Sql, { dir }: { readonly dir: strin
   const last = lastOnes(pending);
   const beside: { name: string; progress: string | null }[] = [];
   for (const migration of last) beside.push({ name: migration.name, progress: await readProgress(sql, migration) });
-  return { first: pending.filter((migration) => !last.includes(migration)).map(({ name }) => name), beside };
+  const before = applied.at(-1)?.id;
+  const endsBuildBefore = before !== undefined && pending.some(({ oldest }) => before < (oldest ?? FIRST_WITH_OLDEST));
+  const first = pending.filter((migration) => !last.includes(migration)).map(({ name }) => name);
+  return { first, beside, endsBuildBefore };
 }
 
 /** Whether this user may add to the schema and change its tables, which take rights of their owner. */
@@ -151,17 +162,20 @@ export async function mayMigrate(sql: Sql): Promise<boolean> {
 }
 
 async function readApplied(sql: Sql): Promise<Applied[]> {
-  return await sql<Applied[]>`select id, name, sha256 from schema_migrations order by id`;
+  // The column is missing before migration 0054.
+  return await sql<Applied[]>`
+    select id, name, sha256, (to_jsonb(m) ->> 'oldest')::int4 as oldest from schema_migrations m order by id`;
 }
 
 /** The first file that is not applied; undefined if all are. */
 function nextMigration(migrations: readonly Migration[], applied: readonly Applied[]): Migration | undefined {
   const byId = new Map(migrations.map((migration) => [migration.id, migration]));
-  const newestKnown = migrations.at(-1)?.id ?? 0;
-  for (const { id, name, sha256 } of applied) {
+  const newestKnown = migrations.at(-1);
+  for (const { id, name, sha256, oldest } of applied) {
     const file = byId.get(id);
-    if (file === undefined && id > newestKnown) {
-      throw new MigrationRefused(`The database is newer than this version: it has ${name}. Start the newer version.`);
+    if (file === undefined && newestKnown !== undefined && id > newestKnown.id) {
+      if (oldest !== null && newestKnown.id >= oldest) continue;
+      throw new MigrationRefused(whyTooOld(name, oldest, newestKnown.id));
     }
     if (file === undefined) throw new MigrationRefused(`${name} was applied to the database, but its file is missing.`);
     if (file.sha256 !== sha256) {
@@ -177,18 +191,28 @@ function nextMigration(migrations: readonly Migration[], applied: readonly Appli
   return next;
 }
 
+function whyTooOld(name: string, oldest: number | null, own: number): string {
+  const named = `The database is newer than this version: it has ${name}`;
+  if (oldest === null) return `${named}. Start the newer version.`;
+  return `${named}, which takes no build before ${numbered(oldest)}; this is ${numbered(own)}. Start the newer version.`;
+}
+
+const numbered = (id: number): string => String(id).padStart(4, '0');
+
 /**
  * Applies a file, again where it lost a deadlock or did not get its locks in time: it left nothing.
  *
  * @returns false if another migrator has applied it meanwhile
  */
 async function applyPatiently(sql: Sql, migration: Migration, pause: Pause, most: number): Promise<boolean> {
-  const { id, name, sha256, text } = migration;
+  const { id, name, sha256, text, oldest } = migration;
   // Nothing to escape: the name matches FILE_NAME, and the checksum is hexadecimal.
   const record = `insert into schema_migrations (id, name, sha256) values (${id}, '${name}', '${sha256}');`;
+  // Afterwards, because 0054 makes the column.
+  const named = oldest === null ? '' : `\n;update schema_migrations set oldest = ${oldest} where id = ${id}`;
   for (let tries = 1; ; tries++) {
     try {
-      await send(sql, `${record}\n${text}`);
+      await send(sql, `${record}\n${text}${named}`);
       return true;
     } catch (error) {
       const { code, constraint_name } = error as { code?: string; constraint_name?: string };

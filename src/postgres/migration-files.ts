@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_-]+(\.concurrent)?\.sql$/;
+/** The line by which a file names the oldest build that may start on it. A build's number is its newest file's. */
+const OLDEST = /^-- oldest:(.*)$/m;
 const INDEX = /^create (?:unique )?index concurrently ([a-z0-9_]+) on /;
 const CHANGE = /^(?:with|insert|update|delete) /;
 
@@ -11,6 +13,8 @@ export type Migration = {
   readonly name: string;
   readonly text: string;
   readonly sha256: string;
+  /** Number of the oldest build that may start on it; null where the file does not say, see migration 0054. */
+  readonly oldest: number | null;
   /** How a file `0001_name.concurrent.sql` is run beside the service; null for a file that is one transaction. */
   readonly beside: Beside | null;
 };
@@ -37,7 +41,8 @@ export function readMigrations(dir: string): Migration[] {
     // A checkout with other line endings is the same migration.
     const text = readFileSync(join(dir, name), 'utf8').replaceAll('\r\n', '\n');
     const beside = concurrent === undefined ? null : readBeside(name, text);
-    return { id, name, text, sha256: createHash('sha256').update(text).digest('hex'), beside };
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    return { id, name, text, sha256, oldest: oldestOf(id, name, text), beside };
   });
   migrations.forEach((migration, index) => {
     const before = migrations[index - 1];
@@ -45,6 +50,13 @@ export function readMigrations(dir: string): Migration[] {
       throw new MigrationRefused(`${before.name} and ${migration.name} have one number.`);
   });
   return migrations;
+}
+
+function oldestOf(id: number, name: string, text: string): number | null {
+  const said = OLDEST.exec(text)?.[1]?.trim();
+  if (said === undefined) return null;
+  if (/^\d{4}$/.test(said) && Number(said) <= id) return Number(said);
+  throw new MigrationRefused(`${name} must name its oldest build by four digits, up to its own number.`);
 }
 
 function readBeside(name: string, text: string): Beside {

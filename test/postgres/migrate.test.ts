@@ -75,6 +75,36 @@ describe('migrate', () => {
     await expect(run()).rejects.toThrow(/newer than this version: it has 0002_b\.sql/);
   });
 
+  it('takes a newer database that allows this build, and names the oldest build of one that does not', async () => {
+    file('0001_a.sql', 'create table a (n int);');
+    file('0054_b.sql', 'alter table schema_migrations add column oldest integer not null default 54;');
+    await run();
+    file('0055_c.sql', 'create table c (n int);');
+    file('0056_d.sql', '-- What it is.\n-- oldest: 0055\ncreate table d (n int); -- no more');
+    expect(await pendingMigrations(database.sql, { dir })).toEqual({
+      names: ['0055_c.sql', '0056_d.sql'],
+      endsBuildBefore: true,
+    });
+    await run();
+    rmSync(join(dir, '0056_d.sql'));
+    expect(await run()).toEqual([]);
+    rmSync(join(dir, '0055_c.sql'));
+    await expect(run()).rejects.toThrow(
+      'it has 0056_d.sql, which takes no build before 0055; this is 0054. Start the newer version.',
+    );
+    await database.sql`delete from schema_migrations where id = 56`;
+    expect(await run()).toEqual([]);
+  });
+
+  it('refuses a file that names its oldest build by anything but a number up to its own', async () => {
+    for (const said of ['55', '0056', 'the last', '']) {
+      file('0055_a.sql', `-- oldest: ${said}`);
+      await expect(run()).rejects.toThrow(
+        /0055_a\.sql must name its oldest build by four digits, up to its own number/,
+      );
+    }
+  });
+
   it('refuses a missing file, a number below an applied one, two of one number and a wrong name', async () => {
     file('0002_b.sql', 'select 1;');
     await run();

@@ -48,11 +48,11 @@ class Failed extends Error {}
 class Unknown extends Error {}
 
 /** Says how well a setting works; nothing where it is not set. */
-type Try = (config: Config) => Promise<string> | '' | null;
+type Try = (config: Config, isRoll: boolean) => Promise<string> | '' | null;
 
 const TRIES: Readonly<Record<string, Try>> = {
   DATABASE_URL: ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, readVersion),
-  'the schema': ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, readSchema),
+  'the schema': ({ databaseUrl }, isRoll) => databaseUrl && onDatabase(databaseUrl, (sql) => readSchema(sql, isRoll)),
   'the clock': ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, compareClocks),
   REDIS_URL: ({ redisUrl }) => redisUrl && tryRedis(redisUrl),
   DATA_DIR: tryDataDir,
@@ -66,14 +66,18 @@ const TRIES: Readonly<Record<string, Try>> = {
   S3_BUCKET: (config) => config.photoBucket && tryBucket(config),
 };
 
-/** Tries every setting against what it names. Nothing is charged, sent or changed; DATA_DIR is made. */
-export function checkSettings(config: Config): Promise<Check[]> {
-  return Promise.all(Object.entries(TRIES).map(([setting, attempt]) => check(setting, attempt, config)));
+/**
+ * Tries every setting against what it names. Nothing is charged, sent or changed; DATA_DIR is made.
+ *
+ * @param isRoll whether a schema on which the build before does not start is a failure
+ */
+export function checkSettings(config: Config, isRoll = false): Promise<Check[]> {
+  return Promise.all(Object.entries(TRIES).map(([setting, attempt]) => check(setting, attempt, config, isRoll)));
 }
 
-async function check(setting: string, attempt: Try, config: Config): Promise<Check> {
+async function check(setting: string, attempt: Try, config: Config, isRoll: boolean): Promise<Check> {
   try {
-    const trying = attempt(config);
+    const trying = attempt(config, isRoll);
     if (!trying) return { setting, status: 'not_set', says: '' };
     const late = () => new Failed('does not answer in time');
     return { setting, status: 'ok', says: await withTimeout(trying, CHECK_TIMEOUT_MS, late) };
@@ -106,7 +110,7 @@ async function readVersion(sql: Sql): Promise<string> {
   return `Postgres ${row?.version}`;
 }
 
-async function readSchema(sql: Sql): Promise<string> {
+async function readSchema(sql: Sql, isRoll: boolean): Promise<string> {
   const pending = await pendingMigrations(sql, { dir: MIGRATIONS }).catch((error: Error) => {
     throw error.name === 'MigrationRefused' ? new Failed(error.message) : error;
   });
@@ -117,7 +121,9 @@ async function readSchema(sql: Sql): Promise<string> {
   const changes = first.length > 0 ? [`gets ${first.length} changes at the next start`] : [];
   const files = beside.map(({ name, progress }) => `${name} (${progress ?? 'not begun'})`);
   const said = [...changes, ...(files.length > 0 ? [`gets beside the service ${files.join(', ')}`] : [])].join('; ');
-  return endsBuildBefore ? `${said}, on which the build before does not start` : said;
+  if (!endsBuildBefore) return said;
+  if (isRoll) throw new Failed(`${said}, on which the build before does not start: stop every process first`);
+  return `${said}, on which the build before does not start`;
 }
 
 async function compareClocks(sql: Sql): Promise<string> {

@@ -22,6 +22,7 @@ export type ActAlone = (
     /** Says something on standard error. */
     readonly tell: (lines: string) => void;
     readonly args: readonly string[];
+    readonly options: Readonly<Record<string, unknown>>;
   }) => Promise<void>,
 ) => (...args: unknown[]) => Promise<void>;
 

@@ -104,6 +104,7 @@ function buildProgram(
       const json = command.optsWithGlobals().json === true;
       await work({
         args: command.args,
+        options: command.opts(),
         write: output.write,
         tell: output.tell,
         settings: () => (env ? parseConfig(env) : readConfig()),

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCommand } from '../harness/command-line.ts';
@@ -48,8 +48,8 @@ afterAll(async () => {
 });
 
 /** The exit code of `check`, and what it says of each setting. */
-async function check(changes: Record<string, string> = {}) {
-  const { code, stdout } = await runCommand({ ...env, ...changes }, 'check', '--json');
+async function check(changes: Record<string, string> = {}, ...options: string[]) {
+  const { code, stdout } = await runCommand({ ...env, ...changes }, 'check', '--json', ...options);
   const rows = JSON.parse(stdout) as Row[];
   return { code, rows, of: (name: string) => rows.find(({ setting }) => new RegExp(`\\b${name}\\b`).test(setting)) };
 }
@@ -64,6 +64,19 @@ describe('the check of the settings', () => {
     expect(of('GEOCODER_URL')).toMatchObject({ status: 'not_set' });
     expect(of('BASE_URL')).toMatchObject({ status: 'ok', says: 'leads to the service' });
     expect([stripe.payments(), twilio.entries()]).toEqual([[], []]);
+  });
+
+  test('for a roll, a schema on which the build before does not start is a failure', async () => {
+    const older = await freshDatabase();
+    onTestFinished(() => older.drop());
+    await older.sql`delete from schema_migrations where id > 50`;
+    const changes = { DATABASE_URL: older.url };
+    expect((await check(changes)).of('schema')).toMatchObject({ status: 'ok' });
+    expect((await check(changes, '--roll')).of('schema')).toMatchObject({
+      status: 'failed',
+      says: expect.stringContaining('on which the build before does not start: stop every process first'),
+    });
+    expect((await check({}, '--roll')).of('schema')).toMatchObject({ status: 'ok' });
   });
 
   test.each<[string, () => Record<string, string>, string, string]>([

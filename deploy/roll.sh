@@ -19,7 +19,7 @@ READY_SECONDS=${READY_SECONDS:-600}
 # Longest wait for the port of a stopped process to be free. STOP has waited for the process itself.
 GONE_SECONDS=10
 # Wait before the next process is stopped: the balancer looks every 0.5 s, and a slow look takes up to 3 s.
-SETTLE_SECONDS=4
+SETTLE_SECONDS=${SETTLE_SECONDS:-4}
 
 say() { echo "$(date +%T) $*"; }
 

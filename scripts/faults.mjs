@@ -1,7 +1,16 @@
 // `npm run faults` builds the service and injects faults into it (test/faults/run.ts, which gets the
-// arguments).
+// arguments). The commit of `--beside` is built before.
+import { existsSync } from 'node:fs';
 import { runBundled } from './bundled.mjs';
+import { earlierBuild } from './earlier-build.mjs';
 import { prepare } from './prepare.mjs';
 
 await prepare();
-process.exitCode = await runBundled('test/faults/run.ts', 'dist/faults/run.mjs', process.argv.slice(2));
+const args = process.argv.slice(2);
+const at = args.indexOf('--beside') + 1;
+if (at > 0 && args[at] !== undefined && !existsSync(args[at])) {
+  const folder = earlierBuild(args[at]);
+  if (folder === undefined) throw new Error(`--beside ${args[at]} is neither a folder nor a commit of this clone`);
+  args[at] = folder;
+}
+process.exitCode = await runBundled('test/faults/run.ts', 'dist/faults/run.mjs', args);

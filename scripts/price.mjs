@@ -1,8 +1,8 @@
 // Measures what an order costs beside an earlier build: the processor time of the service, its worker, Postgres and
 // Redis, of small loads in turns. `node scripts/price.mjs` fails where it grew by half.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { earlierBuild } from './earlier-build.mjs';
 import { prepare, ROOT } from './prepare.mjs';
 
 /** The earlier build. A later one takes its place once its price is known to be right. */
@@ -15,7 +15,7 @@ const PARTS = ['API', 'API and worker', 'worker', 'Postgres', 'Redis'];
 const LOAD_MS = 180_000;
 
 await prepare();
-const base = earlierBuild();
+const base = earlierBuild(BASE);
 if (base === undefined) {
   console.log(`What an order costs is not compared: this clone does not have the commit ${BASE}.`);
 } else {
@@ -33,19 +33,6 @@ if (base === undefined) {
     console.log(`FAILED: an order may cost ${MOST_GROWTH} times as much at the most.`);
     process.exitCode = 1;
   }
-}
-
-/** The folder of the earlier build, made where it is missing; undefined where git does not have it. */
-function earlierBuild() {
-  const folder = join(ROOT, 'dist', `base-${BASE}`);
-  if (existsSync(join(folder, 'dist/main.js'))) return folder;
-  const archive = spawnSync('git', ['archive', BASE], { cwd: ROOT, maxBuffer: 2 ** 30 });
-  if (archive.status !== 0) return undefined;
-  mkdirSync(folder, { recursive: true });
-  execFileSync('tar', ['-x', '-C', folder], { input: archive.stdout });
-  if (!existsSync(join(folder, 'node_modules'))) symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  execFileSync(process.execPath, [join(folder, 'scripts/build.mjs')], { stdio: 'ignore' });
-  return folder;
 }
 
 /** Processor milliseconds of an order that is charged and texted, at half of the best rate. */

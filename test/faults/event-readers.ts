@@ -21,6 +21,7 @@ export type Seen = {
 /** Readers of every store: one follows its events, one reads them from the first again and again. */
 export function startReaders(world: World, random: Random) {
   let isStopped = false;
+  let failed = 0;
   const isOver = () => isStopped || world.isClosed();
 
   async function page(store: BenchStore, query: string): Promise<Page | null> {
@@ -29,10 +30,12 @@ export function startReaders(world: World, random: Random) {
         headers: { authorization: `Bearer ${store.apiKey}` },
         signal: AbortSignal.timeout(REQUEST_MS),
       });
-      return answer.status === 200 ? ((await answer.json()) as Page) : null;
+      if (answer.status === 200) return (await answer.json()) as Page;
     } catch {
-      return null;
+      // It counts as one that was refused.
     }
+    failed++;
+    return null;
   }
 
   async function follow({ store, followed }: Seen): Promise<void> {
@@ -63,6 +66,8 @@ export function startReaders(world: World, random: Random) {
   const running = seen.flatMap((each) => [follow(each), readAgain(each)]);
   return {
     seen,
+    /** How many requests had no page for an answer. */
+    failed: () => failed,
     async stop(): Promise<void> {
       isStopped = true;
       await Promise.all(running);

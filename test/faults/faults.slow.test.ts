@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { hasHaproxy } from '../harness/haproxy.ts';
 import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { hasRedis } from '../harness/redis.ts';
 
@@ -48,6 +49,12 @@ test.skipIf(!hasRedis())(
   RUN_MS + STEP_MS,
 );
 test.skipIf(!hasRedis())('a Redis that loses everything', () => faultless('redis-emptied', '0.1'), RUN_MS + STEP_MS);
+
+test.skipIf(!hasRedis() || !hasHaproxy())(
+  'a roll behind HAProxy to a build with one migration more',
+  () => faultless('two-builds', '0.17'),
+  RUN_MS + STEP_MS,
+);
 
 async function faultless(row: string, scale: string): Promise<void> {
   const said = await run('--row', row, '--scale', scale, '--seed', '7');

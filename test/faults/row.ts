@@ -23,6 +23,7 @@ export type Row = {
   /** Number of faults at scale 1. */
   readonly count: number;
   readonly needsRedis?: true;
+  readonly needsHaproxy?: true;
   /** Whether it runs another version beside this one, from the folder of `--beside`. */
   readonly needsBeside?: true;
   /**

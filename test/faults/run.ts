@@ -8,6 +8,7 @@
  */
 
 import { parseArgs } from 'node:util';
+import { hasHaproxy } from '../harness/haproxy.ts';
 import { hasRedis } from '../harness/redis.ts';
 import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
@@ -46,13 +47,13 @@ async function main(): Promise<void> {
   const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);
   const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
-  const isHere = ({ needsRedis, needsBeside }: Row) =>
-    (!needsRedis || hasRedis()) && (!needsBeside || options.beside !== undefined);
+  const isHere = ({ needsRedis, needsHaproxy, needsBeside }: Row) =>
+    (!needsRedis || hasRedis()) && (!needsHaproxy || hasHaproxy()) && (!needsBeside || options.beside !== undefined);
   const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   report.note(`Seed ${seed}, scale ${scale}.`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  if (left.length > 0) report.note(`Not run, for want of Redis or of --beside: ${left.join(', ')}.`);
+  if (left.length > 0) report.note(`Not run, for want of Redis, of HAProxy or of --beside: ${left.join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];
   for (const row of rows) {

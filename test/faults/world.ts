@@ -35,8 +35,8 @@ export type Process = {
   kill(): Promise<void>;
   /** Stops it as an operator does; resolves with its exit code or a signal's name. */
   stop(): Promise<number | string>;
-  /** Starts it with these additional settings. */
-  start(env?: Environment): Promise<void>;
+  /** Starts it with these additional settings, or the build of another folder. */
+  start(env?: Environment, root?: string): Promise<void>;
   /** Whether it ended without being killed. */
   hasEnded(): boolean;
 };
@@ -75,6 +75,10 @@ export type WorldSizes = {
   readonly workers: number;
   /** A folder with the built version before, of which a process of each role runs too. It needs Redis. */
   readonly beside?: string | undefined;
+  /** The folder of the build that the processes run at first, where it is not this one. */
+  readonly root?: string | undefined;
+  /** Ports of the API processes and then of the workers; without it any. */
+  readonly ports?: readonly number[];
   /** Additional settings of the processes. */
   readonly env?: Readonly<Record<string, string>>;
   /** The service's URL for its database, where it is not the database's own. */
@@ -113,12 +117,15 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
     ...vendorSettings(stripe, twilio),
     ...sizes.env,
   };
-  const openOne = (name: string, roles: string, root?: string) =>
-    openProcess(name, (more) => startBuiltService({ ...env, ROLES: roles, ...more }, root));
+  const openOne = (name: string, roles: string, first?: string, port?: number) =>
+    openProcess(name, (more, root = first) => {
+      return startBuiltService({ ...env, ROLES: roles, ...(port ? { PORT: String(port) } : {}), ...more }, root);
+    });
+  const ports = [...(sizes.ports ?? [])];
   const open = (count: number, name: string, roles: string) =>
-    Promise.all(Array.from({ length: count }, (_, i) => openOne(`${name} ${i + 1}`, roles)));
+    Promise.all(Array.from({ length: count }, (_, i) => openOne(`${name} ${i + 1}`, roles, sizes.root, ports.shift())));
   const before = await openBefore(sizes.beside, postgres.url, openOne);
-  await migrateDatabase({ url: postgres.url, dir: MIGRATIONS });
+  await migrateDatabase({ url: postgres.url, dir: sizes.root ? join(sizes.root, 'migrations/') : MIGRATIONS });
   await fillWorld(sql, { ...world, phones: 0 });
   await sql`select pg_notify('sameday', 'faults:everything:')`;
   const apis = redis
@@ -180,7 +187,9 @@ function vendorSettings(stripe: StandIn, twilio: StandIn): Record<string, string
   };
 }
 
-async function openProcess(name: string, begin: (env?: Environment) => Promise<Running>): Promise<Process> {
+type Begin = (env?: Environment, root?: string) => Promise<Running>;
+
+async function openProcess(name: string, begin: Begin): Promise<Process> {
   let running = await begin();
   let isUp = true;
   return {
@@ -196,8 +205,8 @@ async function openProcess(name: string, begin: (env?: Environment) => Promise<R
       isUp = false;
       return running.stop();
     },
-    async start(more) {
-      running = await begin(more);
+    async start(more, root) {
+      running = await begin(more, root);
       isUp = true;
     },
     hasEnded: () => isUp && !isRunning(running.pid),

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { freePort } from './free-port.ts';
 import { STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
 
@@ -27,8 +26,6 @@ export type RedisServer = {
 };
 
 const PORT_RETRY_MS = 100;
-/** Below the ports of outgoing connections, one of which could take it while the server is stopped. */
-const [LOWEST_PORT, HIGHEST_PORT] = [15_000, 32_000];
 let servers = 0;
 
 /** The path of a server program; undefined if there is none on the PATH. */
@@ -137,19 +134,4 @@ async function removeKeys(url: string, prefix: string): Promise<void> {
   } finally {
     redis.disconnect();
   }
-}
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(LOWEST_PORT, HIGHEST_PORT);
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }

@@ -98,7 +98,7 @@ const endWriters = ({ sql }: World) => sql`
   where pid <> pg_backend_pid() and application_name = 'sameday' and query like '%delete from unnumbered_events%'`;
 
 /** Waits until every event has its number and every follower has read it. */
-async function untilRead(world: World, seen: readonly Seen[]): Promise<string[]> {
+export async function untilRead(world: World, seen: readonly Seen[]): Promise<string[]> {
   await world.untilDone();
   const untilMs = performance.now() + CATCH_UP_MS;
   for (;;) {
@@ -128,7 +128,7 @@ async function findMisnumbered({ sql }: World): Promise<string[]> {
 }
 
 /** Every event of every order is there once, as one snapshot of the tables shows. */
-async function findUntold({ sql }: World): Promise<string[]> {
+export async function findUntold({ sql }: World): Promise<string[]> {
   const rows = await sql`
     with owed as (
       select e.order_id, e.sequence, t.type, 1 as times

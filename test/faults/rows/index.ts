@@ -1,5 +1,6 @@
 import type { Row } from '../row.ts';
 import { allAway } from './away.ts';
+import { twoBuilds } from './builds.ts';
 import { driverMessages } from './driver-messages.ts';
 import { driverTaps } from './drivers.ts';
 import { feedWriter } from './feed.ts';
@@ -25,7 +26,7 @@ import { cancelRaces } from './races.ts';
 import { emptyRedis, restartRedis, silenceRedis } from './redis.ts';
 import { noKeyRetries } from './repeats.ts';
 import { scriptPayloads } from './scripts.ts';
-import { driverSlots, twoBuilds } from './slots.ts';
+import { driverSlots, slotsOfBuilds } from './slots.ts';
 import { vendorCallbacks } from './vendor-callbacks.ts';
 import { stripeFaults, twilioBrownout, twilioFaults } from './vendors.ts';
 import { webhookAddresses } from './webhooks.ts';
@@ -60,6 +61,7 @@ export const ROWS: readonly Row[] = [
   overload,
   fewDrivers,
   driverSlots,
+  slotsOfBuilds,
   twoBuilds,
   cancelRaces,
   suspensions,

@@ -19,8 +19,8 @@ export const driverSlots: Row = {
   run: (count, random) => fillSlots(count, random, { drivers: DRIVERS, stores: 1, apis: 3, workers: 2 }),
 };
 
-export const twoBuilds: Row = {
-  name: 'two-builds',
+export const slotsOfBuilds: Row = {
+  name: 'builds-slots',
   what: 'the same with processes of the version before beside those of this one, as in an upgrade',
   count: 40,
   needsRedis: true,

@@ -36,6 +36,8 @@ export async function startHaproxy(dir: string, [a, b]: readonly [number, number
     'bind :443 ssl crt /etc/haproxy/sameday.pem alpn http/1.1': `bind 127.0.0.1:${port}`,
     '127.0.0.1:8081': `127.0.0.1:${a}`,
     '127.0.0.1:8082': `127.0.0.1:${b}`,
+    // Of which two files each may be too many here.
+    'maxconn 30000': 'maxconn 4000',
     // Only root can change to another user.
     'user haproxy': '',
     'group haproxy': '',

@@ -33,8 +33,8 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
   const [a, b] = ports as [number, number, number];
   const env = { STOP_NOTICE_SECONDS: '2', TRUST_PROXY: '1' };
-  const world = await openWorld({ ...SIZES, drivers: 1_000, stores: 4, apis: 2, workers: 1, root: before, ports, env });
   const haproxy = await startHaproxy(folder, [a, b]);
+  const world = await openWorld({ ...SIZES, drivers: 1_000, stores: 4, apis: 2, workers: 1, root: before, ports, env });
   const roll = await openRoll(world, folder, before, ports);
   try {
     const next = makeNextBuild(folder);

@@ -48,6 +48,7 @@ export async function openRoll(world: World, folder: string, first: string, port
     /** Rolls every process to this build; a sentence where the script stops. */
     async to(build: string): Promise<string[]> {
       const { code, stdout, stderr } = await script.run(build, settings);
+      console.log(stdout);
       return code === 0 ? [] : [`roll: deploy/roll.sh exited with ${code}: ${stderr || stdout}`];
     },
     close: script.close,

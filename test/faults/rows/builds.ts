@@ -7,7 +7,7 @@ import type { Random } from '../../harness/world.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { findMisread, startReaders } from '../event-readers.ts';
-import type { Heard } from '../history.ts';
+import type { Heard, History, Wanted } from '../history.ts';
 import { startPages } from '../live-pages.ts';
 import { makeNextBuild, openRoll, ROOT } from '../roll.ts';
 import { findings, type Row, type RowResult, SIZES } from '../row.ts';
@@ -38,15 +38,15 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
   const roll = await openRoll(world, folder, before, ports);
   try {
     const next = makeNextBuild(folder);
-    const gaps = watchGaps();
-    const front = behind(world, haproxy.url, gaps.hears);
+    const clients = watchClients(world.history);
+    const front = behind(world, haproxy.url, clients.history);
     await front.untilReady();
     const load = startLoad(front, ORDERS_PER_SECOND, random);
     const deliveries = startDeliveries(world, random);
     const readers = startReaders(front, random);
     const pages = startPages(world, haproxy.url, random);
     await later(CALM_MS);
-    const calm = gaps.take();
+    const calm = clients.longestGap();
     const rolled: string[] = [];
     const seconds: number[] = [];
     for (let i = 0; i < count && rolled.length === 0; i++) {
@@ -54,15 +54,13 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
       rolled.push(...(await roll.to(i % 2 === 0 ? next : before)));
       seconds.push((performance.now() - startedMs) / 1_000);
     }
-    const gap = gaps.take();
+    const gap = clients.longestGap();
     await later(CALM_MS);
     const gaveUp = await load.stop();
     await deliveries.stop();
     const unread = await untilRead(world, readers.seen);
     await readers.stop();
     const lost = await pages.stop();
-    const { heard } = await world.records();
-    const failed = heard.filter(({ outcome }) => outcome !== 'ok');
     const seen = pages.seen();
     return {
       count,
@@ -70,7 +68,7 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
       findings: [
         ...rolled,
         ...gaveUp,
-        ...failed.map(({ op, status }) => `request: operation ${op} was answered with ${status ?? 'nothing'}`),
+        ...clients.failed,
         ...(readers.failed() > 0 ? [`request: ${readers.failed()} readings of events failed`] : []),
         ...unread,
         ...(await findUntold(world)),
@@ -81,7 +79,8 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
       recoveries: [],
       notes: [
         `rolls of three processes took ${seconds.map((each) => each.toFixed(0)).join(', ')} s`,
-        `${failed.length} of ${heard.length} requests failed; longest time between two answers of 201: ${gap} ms, and ${calm} ms before the first roll`,
+        `${clients.failed.length} of ${load.sent()} orders failed`,
+        `longest time between two answers of 201: ${gap} ms, and ${calm} ms before the first roll`,
         `${seen.pages} pages, ${seen.sentOn} times sent on; longest time without a socket: ${seen.longestMs.toFixed(0)} ms`,
       ],
     };
@@ -94,31 +93,42 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
 }
 
 /** The world as clients reach it: one address, behind which the processes come and go. */
-function behind(world: World, url: string, hears: (heard: Heard) => void): World {
+function behind(world: World, url: string, history: History): World {
   const front: Process = { ...(world.apis[0] as Process), url: () => url };
-  const history = {
-    ...world.history,
-    hears(heard: Heard) {
-      hears(heard);
-      world.history.hears(heard);
-    },
-  };
   return { ...world, apis: [front], history, untilReady: () => world.untilReady([front]) };
 }
 
-/** The longest time between two answers of 201, in whole milliseconds. */
-function watchGaps() {
+/** What clients see of a roll, by what they write into the history. */
+function watchClients(history: History) {
+  const sent = new Map<number, { readonly isKeyed: boolean; readonly atMs: number }>();
+  const failed: string[] = [];
   let lastMs: number | null = null;
   let longestMs = 0;
   return {
-    hears({ outcome }: Heard): void {
-      if (outcome !== 'ok') return;
-      const nowMs = performance.now();
-      longestMs = Math.max(longestMs, nowMs - (lastMs ?? nowMs));
-      lastMs = nowMs;
+    /** A sentence of each attempt that brought no order. */
+    failed,
+    history: {
+      ...history,
+      wants(...wanted: readonly Wanted[]): void {
+        for (const { op, key } of wanted) sent.set(op, { isKeyed: key !== null, atMs: performance.now() });
+        history.wants(...wanted);
+      },
+      hears(heard: Heard): void {
+        history.hears(heard);
+        const nowMs = performance.now();
+        if (heard.outcome === 'ok') {
+          longestMs = Math.max(longestMs, nowMs - (lastMs ?? nowMs));
+          lastMs = nowMs;
+          return;
+        }
+        const { isKeyed = false, atMs = nowMs } = sent.get(heard.op) ?? {};
+        const what = `operation ${heard.op} ${isKeyed ? 'with' : 'without'} a key`;
+        const after = `${(nowMs - atMs).toFixed(0)} ms, at ${new Date().toISOString()}`;
+        failed.push(`request: ${what} was answered with ${heard.status ?? 'nothing'} after ${after}`);
+      },
     },
-    /** The longest since the last call. */
-    take(): number {
+    /** The longest time between two answers of 201 since the last call, in whole milliseconds. */
+    longestGap(): number {
       const taken = Math.round(longestMs);
       longestMs = 0;
       return taken;

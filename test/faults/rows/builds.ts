@@ -14,9 +14,9 @@ import { findings, type Row, type RowResult, SIZES } from '../row.ts';
 import { later, openWorld, type Process, type World } from '../world.ts';
 import { findUntold, untilRead } from './feed.ts';
 
-const ORDERS_PER_SECOND = 20;
+const ORDERS_PER_SECOND = 10;
 /** Load before the first roll, with which its longest gap is compared, and after the last one. */
-const CALM_MS = 10_000;
+const CALM_MS = 5_000;
 
 export const twoBuilds: Row = {
   name: 'two-builds',
@@ -34,7 +34,7 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
   const [a, b] = ports as [number, number, number];
   const env = { STOP_NOTICE_SECONDS: '2', TRUST_PROXY: '1' };
   const haproxy = await startHaproxy(folder, [a, b]);
-  const world = await openWorld({ ...SIZES, drivers: 1_000, stores: 4, apis: 2, workers: 1, root: before, ports, env });
+  const world = await openWorld({ ...SIZES, drivers: 1_000, stores: 2, apis: 2, workers: 1, root: before, ports, env });
   const roll = await openRoll(world, folder, before, ports);
   try {
     const next = makeNextBuild(folder);

@@ -53,9 +53,8 @@ export async function openPostgres(dataDir: string): Promise<Postgres> {
     },
     async pause(ms) {
       // The first process first, so that none is added while the others are stopped.
-      const first = pid();
-      process.kill(first, 'SIGSTOP');
-      const all = [first, ...childrenOf(first)];
+      process.kill(pid(), 'SIGSTOP');
+      const all = processesOf([pid()]);
       for (const each of all) signal(each, 'SIGSTOP');
       await later(ms);
       for (const each of all) signal(each, 'SIGCONT');
@@ -64,7 +63,10 @@ export async function openPostgres(dataDir: string): Promise<Postgres> {
   };
 }
 
-/** Each process has a process group of its own. */
+/** These processes, where they run, and their children. Each process of Postgres has a process group of its own. */
+export const processesOf = (firsts: readonly number[]): number[] =>
+  firsts.filter(isAlive).flatMap((first) => [first, ...childrenOf(first)]);
+
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc').flatMap((name) => {
     const status = /^\d+$/.test(name) ? statusOf(Number(name)) : null;
@@ -84,8 +86,8 @@ function statusOf(pid: number): { readonly state: string | undefined; readonly p
   }
 }
 
-/** A process that has ended meanwhile needs no signal. */
-function signal(pid: number, name: NodeJS.Signals): void {
+/** Sends a signal; a process that has ended meanwhile needs none. */
+export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {

@@ -1,0 +1,340 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { STEP_MS } from '../harness/patience.ts';
+import { findProgram } from '../harness/programs.ts';
+import { freePort } from '../harness/free-port.ts';
+import { later } from './later.ts';
+import { processesOf, signal } from './postgres.ts';
+
+/** Debian's Postgres, since the embedded one lacks pg_basebackup and pg_rewind. */
+const SERVERS = '/usr/lib/postgresql';
+const USER = 'postgres';
+const NODES = 3;
+const POLL_MS = 20;
+/** Longest wait for an answer of Patroni. */
+const ASK_MS = 1_000;
+/**
+ * Seconds for which a leader that says nothing stays leader, the least that Patroni takes; the seconds between two
+ * looks of a node, and those for which it asks etcd or Postgres again. `loop_wait + 2 * retry_timeout` is at most
+ * `ttl`.
+ */
+const TIMES = { ttl: 20, loop_wait: 2, retry_timeout: 3 };
+
+/** A node of the cluster: Patroni and its Postgres. */
+export type ClusterNode = {
+  readonly name: string;
+  /** Where its Postgres listens on 127.0.0.1. */
+  readonly port: number;
+  /** The pids of its first processes: Patroni's, and that of Postgres where it runs. */
+  firsts(): number[];
+  /** Whether it is a primary that takes writes, by its own word. */
+  isPrimary(): Promise<boolean>;
+};
+
+/** Three nodes of Postgres under Patroni with synchronous commits, with HAProxy in front. */
+export type Cluster = {
+  /** By HAProxy, which leads to the primary. */
+  readonly url: string;
+  /** With the three nodes as hosts, a standby first. */
+  readonly urlOfHosts: () => Promise<string>;
+  /** Waits for the primary, other than the given one. */
+  primary(other?: ClusterNode): Promise<ClusterNode>;
+  /** Waits until the primary has two standbys, at least one of them synchronous. */
+  untilWhole(): Promise<void>;
+  /** Ends Postgres's first process of a node by SIGKILL; its other processes end with it. */
+  kill(node: ClusterNode): void;
+  /** Stops all processes of a node, and lets them go on. */
+  freeze(node: ClusterNode): () => void;
+  /** Makes another node the primary, on purpose. Resolves when Patroni says that it is done. */
+  switchOver(from: ClusterNode): Promise<void>;
+  /** What the programs have written. */
+  log(): string;
+  stop(): Promise<void>;
+};
+
+/** The programs that are missing here. */
+export function missingForCluster(): string[] {
+  const missing = ['patroni', 'etcd', 'haproxy', 'setpriv'].filter((name) => findProgram([name]) === undefined);
+  if (findServer() === undefined) missing.push('postgresql');
+  // Patroni runs as the user of Debian's Postgres, which takes a change of user.
+  if (process.geteuid?.() !== 0) missing.push('root');
+  return missing;
+}
+
+/** The newest version's folder of programs. */
+function findServer(): string | undefined {
+  const versions = readdirIfAny(SERVERS).toSorted((a, b) => Number(b) - Number(a));
+  return versions
+    .map((version) => join(SERVERS, version, 'bin'))
+    .find((bin) => readdirIfAny(bin).includes('pg_rewind'));
+}
+
+function readdirIfAny(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Starts the cluster; resolves when it is whole. */
+export async function openCluster(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'sameday-cluster-'));
+  const children: ChildProcess[] = [];
+  const nodes: ClusterNode[] = [];
+  const start = (name: string, program: string, args: string[]): ChildProcess => {
+    const child = run(folder, name, program, args);
+    children.push(child);
+    return child;
+  };
+  const stop = async (): Promise<void> => {
+    // A frozen node must go on to end. Patroni goes first, as it would start its Postgres again.
+    for (const node of nodes) for (const pid of processesOf(node.firsts())) signal(pid, 'SIGCONT');
+    const postmasters = nodes.flatMap((node) => node.firsts().slice(1));
+    await Promise.all(children.toReversed().map(ended));
+    for (const pid of postmasters) signal(pid, 'SIGQUIT');
+    const untilMs = performance.now() + STEP_MS;
+    while (postmasters.some((pid) => processesOf([pid]).length > 0) && performance.now() < untilMs)
+      await later(POLL_MS);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const { uid, gid } = ownerOf(USER);
+    chmodSync(folder, 0o755);
+    chownSync(folder, uid, gid);
+    const password = randomBytes(12).toString('hex');
+    const [etcd, peers, door] = [await freePort(), await freePort(), await freePort()];
+    start('etcd', 'etcd', etcdArguments(join(folder, 'etcd.data'), etcd, peers));
+    const places: Place[] = [];
+    for (let i = 1; i <= NODES; i++) {
+      const place = {
+        name: `node${i}`,
+        folder: join(folder, `node${i}`),
+        port: await freePort(),
+        rest: await freePort(),
+      };
+      mkdirSync(place.folder, { mode: 0o700 });
+      writeFileSync(join(place.folder, 'patroni.yml'), JSON.stringify(patroniSettings(place, etcd, password)));
+      chownSync(place.folder, uid, gid);
+      places.push(place);
+    }
+    for (const place of places) {
+      const patroni = start(place.name, 'patroni', [join(place.folder, 'patroni.yml')]);
+      nodes.push(nodeOf(place, patroni));
+    }
+    const conf = join(folder, 'haproxy.cfg');
+    writeFileSync(conf, haproxySettings(door, places));
+    start('haproxy', 'haproxy', ['-db', '-q', '-f', conf]);
+    const urlAt = (hosts: string): string => `postgres://postgres:${password}@${hosts}/postgres`;
+    const cluster = { ...clusterOf(nodes, places, urlAt(`127.0.0.1:${door}`), urlAt), stop };
+    await cluster.untilWhole();
+    return { ...cluster, log: () => readLogs(folder) };
+  } catch (error) {
+    console.error(readLogs(folder));
+    await stop();
+    throw error;
+  }
+}
+
+type Place = { readonly name: string; readonly folder: string; readonly port: number; readonly rest: number };
+
+function clusterOf(
+  nodes: readonly ClusterNode[],
+  places: readonly Place[],
+  url: string,
+  urlAt: (hosts: string) => string,
+): Omit<Cluster, 'stop' | 'log'> {
+  const primary = (other?: ClusterNode): Promise<ClusterNode> =>
+    until('there is a primary', async () => {
+      const rest = nodes.filter((node) => node !== other);
+      const are = await Promise.all(rest.map((node) => node.isPrimary()));
+      return rest[are.indexOf(true)];
+    });
+  return {
+    url,
+    async urlOfHosts() {
+      const leader = await primary();
+      const standbysFirst = nodes.toSorted((a, b) => Number(a === leader) - Number(b === leader));
+      return urlAt(standbysFirst.map(({ port }) => `127.0.0.1:${port}`).join(','));
+    },
+    primary,
+    untilWhole: () => untilWhole(places),
+    kill: (node) => signal(node.firsts()[1] as number, 'SIGKILL'),
+    freeze(node) {
+      const all = processesOf(node.firsts());
+      for (const pid of all) signal(pid, 'SIGSTOP');
+      return () => {
+        for (const pid of all) signal(pid, 'SIGCONT');
+      };
+    },
+    async switchOver(from) {
+      const rest = places.find(({ name }) => name === from.name)?.rest;
+      const body = JSON.stringify({ leader: from.name });
+      const asked = { method: 'POST', body, signal: AbortSignal.timeout(STEP_MS) };
+      const answer = await fetch(`http://127.0.0.1:${rest}/switchover`, asked);
+      if (!answer.ok) throw new Error(`Patroni does not switch over: ${answer.status} ${await answer.text()}`);
+    },
+  };
+}
+
+function nodeOf({ name, folder, port, rest }: Place, patroni: ChildProcess): ClusterNode {
+  return {
+    name,
+    port,
+    firsts: () => [patroni.pid as number, ...postmasterOf(folder)],
+    isPrimary: async () => (await ask(rest, 'primary')) !== undefined,
+  };
+}
+
+function postmasterOf(folder: string): number[] {
+  try {
+    return [Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])];
+  } catch {
+    return [];
+  }
+}
+
+/** By Patroni's word: only a synchronous standby that etcd knows of may follow a primary. */
+async function untilWhole(places: readonly Place[]): Promise<void> {
+  await until('the cluster is whole', async () => {
+    for (const { rest } of places) {
+      const members = (await ask<{ members?: Member[] }>(rest, 'cluster'))?.members ?? [];
+      const standbys = members.filter(({ role, timeline, lag }) => role !== 'leader' && timeline && lag === 0);
+      const leader = members.find(({ role }) => role === 'leader');
+      const follow = standbys.filter(({ timeline }) => timeline === leader?.timeline);
+      if (follow.length === NODES - 1 && follow.some(({ role }) => role === 'sync_standby')) return true;
+    }
+    return undefined;
+  });
+}
+
+type Member = { readonly role: string; readonly timeline?: number; readonly lag?: number | string };
+
+/** Asks Patroni; undefined where it gives no answer, or one of refusal. */
+async function ask<Answer>(rest: number, what: string): Promise<Answer | undefined> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${rest}/${what}`, { signal: AbortSignal.timeout(ASK_MS) });
+    return answer.ok ? ((await answer.json()) as Answer) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function until<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
+  const untilMs = performance.now() + STEP_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > untilMs) throw new Error(`It takes too long until ${what}`);
+    await later(POLL_MS);
+  }
+}
+
+/** Starts a program as Postgres's user. The kernel ends it with this process. */
+function run(folder: string, name: string, program: string, args: string[]): ChildProcess {
+  const log = openSync(join(folder, `${name}.log`), 'a');
+  const user = ['--reuid', USER, '--regid', USER, '--init-groups', '--pdeathsig', 'TERM'];
+  return spawn('setpriv', [...user, program, ...args], {
+    cwd: '/',
+    env: { PATH: `${process.env.PATH}:/usr/sbin`, LC_ALL: 'C.UTF-8', TZ: 'UTC' },
+    stdio: ['ignore', log, log],
+  });
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const end = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGKILL');
+  await end;
+}
+
+function ownerOf(user: string): { readonly uid: number; readonly gid: number } {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((each) => each.startsWith(`${user}:`));
+  const [uid, gid] = line?.split(':').slice(2, 4).map(Number) ?? [];
+  return { uid: uid ?? userInfo().uid, gid: gid ?? userInfo().gid };
+}
+
+function readLogs(folder: string): string {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  return names.map((name) => `${name}:\n${readFileSync(join(folder, name), 'utf8')}`).join('\n');
+}
+
+function etcdArguments(folder: string, port: number, peers: number): string[] {
+  const [own, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peers}`];
+  const settings = {
+    'data-dir': folder,
+    'listen-client-urls': own,
+    'advertise-client-urls': own,
+    'listen-peer-urls': peer,
+    'initial-advertise-peer-urls': peer,
+    'initial-cluster': `default=${peer}`,
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** Patroni reads YAML, of which JSON is a part. */
+function patroniSettings({ name, folder, port, rest }: Place, etcd: number, password: string): object {
+  const [restAt, postgresAt] = [`127.0.0.1:${rest}`, `127.0.0.1:${port}`];
+  const login = { username: USER, password };
+  return {
+    scope: 'sameday',
+    name,
+    restapi: { listen: restAt, connect_address: restAt },
+    etcd3: { hosts: [`127.0.0.1:${etcd}`] },
+    bootstrap: {
+      dcs: {
+        ...TIMES,
+        synchronous_mode: true,
+        synchronous_mode_strict: true,
+        // A primary that dies is followed by a standby at once, and is not waited for.
+        master_start_timeout: 0,
+        postgresql: { use_pg_rewind: true, parameters: { max_connections: 200, shared_buffers: '64MB' } },
+      },
+      initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }],
+    },
+    postgresql: {
+      listen: postgresAt,
+      connect_address: postgresAt,
+      data_dir: join(folder, 'data'),
+      bin_dir: findServer(),
+      pgpass: join(folder, 'pgpass'),
+      authentication: { superuser: login, replication: { username: 'replicator', password } },
+      pg_hba: ['host all all 127.0.0.1/32 scram-sha-256', 'host replication all 127.0.0.1/32 scram-sha-256'],
+      parameters: { unix_socket_directories: '', wal_log_hints: 'on' },
+    },
+  };
+}
+
+/** Two checks that fail, half a second apart, and a node is left, with every connection to it. */
+function haproxySettings(door: number, places: readonly Place[]): string {
+  const servers = places.map(({ name, port, rest }) => `  server ${name} 127.0.0.1:${port} check port ${rest}`);
+  return `
+defaults
+  mode tcp
+  timeout connect 1s
+  timeout client 1h
+  timeout server 1h
+  timeout check 1s
+listen postgres
+  bind 127.0.0.1:${door}
+  option httpchk OPTIONS /primary
+  http-check expect status 200
+  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+${servers.join('\n')}
+`;
+}

@@ -9,6 +9,7 @@ import {
   REQUEST_DEADLINE_MS,
   VENDOR_SOCKETS,
 } from './limits.ts';
+import { urlsOfHosts } from './postgres/hosts.ts';
 import { isPublicGeocoder } from './vendors/geocoder.ts';
 import { isCountry } from './vendors/sms-countries.ts';
 
@@ -306,7 +307,7 @@ export function parseConfig(env: Environment): Config {
       0,
       MAX_STOP_NOTICE_SECONDS,
     ),
-    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:'], urlsOfHosts),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
     photoBucket: read.photoBucket(),
@@ -398,11 +399,12 @@ function reader(env: Environment, problems: string[]) {
     return choice(name, ['0', '1'], fallback ? '1' : '0') === '1';
   }
 
-  function url(name: string, protocols: readonly string[]): string | null {
+  /** @param parts the URLs that it stands for, where it is more than one */
+  function url(name: string, protocols: readonly string[], parts = (value: string) => [value]): string | null {
     const value = text(name);
     if (value === null) return null;
-    const parsed = URL.canParse(value) ? new URL(value) : null;
-    if (parsed && protocols.includes(parsed.protocol) && !value.includes('#')) return value.replace(/\/+$/, '');
+    const isOne = (part: string): boolean => URL.canParse(part) && protocols.includes(new URL(part).protocol);
+    if (parts(value).every(isOne) && !value.includes('#')) return value.replace(/\/+$/, '');
     const escaped = /[#@]/.test(value) ? '; in it # / ? @ of a user or password are written %23 %2F %3F %40' : '';
     problems.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}${escaped}`);
     return null;

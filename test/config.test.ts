@@ -9,6 +9,7 @@ import {
   readCliConfig,
   readConfig,
 } from '../src/config.ts';
+import { urlsOfHosts } from '../src/postgres/hosts.ts';
 
 /** What a service outside the sandbox can't start without. */
 const LIVE = {
@@ -326,6 +327,7 @@ test.each<[string, string]>([
   ['ROUTER_URL', 'osrm:5000'],
   ['DATABASE_URL', 'mysql://db'],
   ['DATABASE_URL', 'postgres://u:a#b@db/d'],
+  ['DATABASE_URL', 'postgres://u@db:5432,other:x/d'],
   ['DATABASE_URL', 'postgres://u:1#b@db/d'],
   ['REDIS_URL', 'redis://:a#b@r'],
   ['STRIPE_SECRET_KEY', 'pk_live_1'],
@@ -339,6 +341,16 @@ test.each<[string, string]>([
   ['TLS_KEY_FILE', 'key.pem'],
 ])('%s=%s stops the start by its name', (name, value) => {
   expect(problemsOf({ SANDBOX: '1', [name]: value })).toEqual([expect.stringContaining(name)]);
+});
+
+test('DATABASE_URL may name several hosts, each with its port', () => {
+  const url = 'postgres://u:a,b@db:5432,[::1]:5433,other/d?sslmode=require';
+  expect(problemsOf({ ...LIVE, DATABASE_URL: url })).toEqual([]);
+  expect(urlsOfHosts(url)).toEqual([
+    'postgres://u:a,b@db:5432/d?sslmode=require',
+    'postgres://u:a,b@[::1]:5433/d?sslmode=require',
+    'postgres://u:a,b@other/d?sslmode=require',
+  ]);
 });
 
 test('a number of the sender without its country, and an id that is no account, stop the start', () => {

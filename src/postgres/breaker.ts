@@ -4,4 +4,6 @@ export type Breaker = {
   isOpen(): boolean;
   /** Calls `listener` each time the breaker opens. */
   onOpen(listener: () => void): void;
+  /** Calls `listener` each time the database falls silent, and what it returns when the database answers again. */
+  onSilence(listener: () => () => void): void;
 };

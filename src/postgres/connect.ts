@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { connect as dial, isIP, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import postgres from 'postgres';
 import { DB_CONNECTIONS, QUERY_DEADLINE_MS, STATEMENT_TIMEOUT_MS } from '../limits.ts';
@@ -11,6 +12,10 @@ import { ARRAY_OF_ELEMENT, CLIENT_TYPES } from './types.ts';
 const DB_SILENCE_GRACE_MS = 2_000;
 /** Longest time to open a connection and log in; then the attempt is given up and made again. */
 const DB_CONNECT_TIMEOUT_MS = 4_000;
+/** Age below which a connection that ends is taken for refused: by a standby, or by a balancer without a primary. */
+const DB_REFUSED_MS = 1_000;
+/** Pause before a connection to hosts that all refuse. The client itself would try again without any. */
+const DB_REDIAL_MS = 200;
 /** Most statements of one process that wait for an answer; one more is refused with 503. */
 const MAX_PENDING_QUERIES = 5_000;
 
@@ -27,8 +32,11 @@ export type Sql = postgres.Sql;
  * waits for a statement at most `deadlineMs`, the wait for a connection included, and for at most
  * MAX_PENDING_QUERIES statements at once; a `deadlineMs` of 0 lifts both bounds. See `boundStatements`. If a
  * statement was sent and is not answered in time, connections that stay silent for longer than a statement
- * may take are destroyed, so that a link that swallows packets does not hold the pool. With TLS the operating
- * system notices such a link, after minutes.
+ * may take are destroyed, so that a link that swallows packets does not hold the pool. So are those that were
+ * silent while the database was.
+ *
+ * Every connection leads to a primary: one to a standby is closed, and the next host of the URL is tried. A pool
+ * stays with a host until it is refused there.
  *
  * TLS is set in the URL: `sslmode=disable|prefer|require|verify-ca|verify-full`, `sslrootcert=<file>` or
  * `system`.
@@ -44,7 +52,7 @@ export function connect(options: {
   readonly deadlineMs?: number;
   /** Time after which an idle connection is closed; never by default. */
   readonly idleMs?: number;
-  /** Index of the host in the URL that is tried first; then each in turn. By default 0. */
+  /** Index of the host in the URL that is tried first. By default 0. */
   readonly firstHost?: number;
   /** Refuses statements at once while the database is away. */
   readonly breaker?: Breaker;
@@ -62,6 +70,8 @@ export function connect(options: {
     idle_timeout: options.idleMs === undefined ? undefined : options.idleMs / 1000,
     max_lifetime: null,
     keep_alive: 30,
+    // Its `read-write` takes a standby for a primary (postgres 3.4.9).
+    target_session_attrs: 'primary',
     // In seconds, at most 1: the client's own backoff of up to 20 s would leave a recovered database unused.
     backoff: (retries) => Math.min(2 ** retries / 100, 1) * (0.5 + Math.random() / 2),
     onnotice: options.onnotice ?? (() => undefined),
@@ -75,6 +85,10 @@ export function connect(options: {
     ...{ socket: sockets.open },
   });
   Object.assign((sql.options as unknown as { shared: { typeArrayMap: object } }).shared.typeArrayMap, ARRAY_OF_ELEMENT);
+  const { end } = sql;
+  Object.assign(sql, { end: (within?: { timeout?: number }) => end(within).finally(sockets.close) });
+  // What was owed when the database fell silent has been given up.
+  options.breaker?.onSilence(sockets.watch);
   const deadlineMs = options.deadlineMs ?? QUERY_DEADLINE_MS;
   if (deadlineMs === 0) return sql as unknown as Sql;
   return boundStatements(sql as unknown as Sql, {
@@ -89,51 +103,79 @@ type Address = {
   readonly host: readonly string[];
   readonly port: readonly number[];
   readonly path?: string | false;
-  readonly ssl: unknown;
 };
 
 type Sockets = {
-  /** Opens the pool's next socket, to each host in turn. */
-  open(address: Address): Socket;
-  /**
-   * Destroys the sockets that receive nothing for `silenceMs` from now: dead ones, and idle ones, which are
-   * replaced.
-   */
+  /** Opens the pool's next socket, to the host that answered last, or else to the next one. */
+  open(address: Address): Promise<Socket>;
+  /** Returns a function that destroys the sockets that have received nothing meanwhile; idle ones are replaced. */
+  watch(): () => void;
+  /** Does so for `silenceMs` from now. */
   destroySilent(silenceMs: number): void;
+  /** Opens no more sockets. */
+  close(): void;
 };
 
 function createSockets(firstHost: number): Sockets {
-  const all = new Set<Socket>();
-  let attempts = firstHost;
+  const all = new Map<Socket, { readonly host: number; readonly openedMs: number }>();
+  let turn = firstHost;
+  /** Number of hosts that have refused in a row. */
+  let refusals = 0;
   let checking = false;
+  let isClosed = false;
+
+  /** Goes on to the next host where one has refused. Under TLS a socket has no event of its end here. */
+  function judge(nowMs: number): void {
+    for (const [socket, { host, openedMs }] of all) {
+      const isYoung = nowMs - openedMs < DB_REFUSED_MS;
+      if (!socket.destroyed) {
+        if (!isYoung && host === turn) refusals = 0;
+        continue;
+      }
+      all.delete(socket);
+      if (host !== turn || !(isYoung || socket.bytesRead === 0)) continue;
+      turn++;
+      refusals++;
+    }
+  }
+
+  const watch = (): (() => void) => {
+    const before = [...all.keys()].map((socket) => ({ socket, bytesRead: socket.bytesRead }));
+    return () => {
+      for (const { socket, bytesRead } of before) {
+        if (!socket.destroyed && socket.bytesRead === bytesRead) socket.destroy();
+      }
+    };
+  };
+
   return {
-    open({ host, port, path, ssl }) {
-      const turn = attempts++ % host.length;
-      const socket = path ? dial(path) : dial(port[turn] as number, host[turn] as string);
+    async open({ host, port, path }) {
+      judge(performance.now());
+      if (refusals >= host.length) await pause(DB_REDIAL_MS * (0.5 + Math.random() / 2));
+      if (isClosed) throw Object.assign(new Error('The pool is closed'), { code: 'CONNECTION_ENDED' });
+      const at = turn % host.length;
+      const socket = path ? dial(path) : dial(port[at] as number, host[at] as string);
       // The client passes this property to TLS as the server's name.
-      Object.assign(socket, { host: host[turn], port: port[turn] });
-      for (const known of all) if (known.destroyed) all.delete(known);
-      // Under TLS the client crashes the process when the socket below is destroyed (postgres 3.4.9).
-      if (!ssl) all.add(socket);
+      Object.assign(socket, { host: host[at], port: port[at] });
+      all.set(socket, { host: turn, openedMs: performance.now() });
       return socket;
     },
+    watch,
     destroySilent(silenceMs) {
       if (checking) return;
       checking = true;
-      const before = [...all].map((socket) => ({ socket, bytesRead: socket.bytesRead }));
+      const destroy = watch();
       const check = (): void => {
         checking = false;
-        for (const { socket, bytesRead } of before) {
-          if (!socket.destroyed && socket.bytesRead === bytesRead) socket.destroy(silentError());
-        }
+        destroy();
       };
       setTimeout(check, silenceMs).unref();
     },
+    close() {
+      isClosed = true;
+    },
   };
 }
-
-const silentError = (): Error =>
-  Object.assign(new Error('The database has gone silent'), { code: 'ETIMEDOUT', syscall: 'read' });
 
 /**
  * Reads the TLS settings of a URL that asks for verification. The client would send `sslrootcert` to the

@@ -15,6 +15,9 @@ const DB_PROBE_PARTS = 15;
 /** Every connection slot is taken: the database answers on existing connections. */
 const NO_SLOT_LEFT = '53300';
 
+/** The code of a probe that was not answered in time. */
+const PROBE_LATE = 'PROBE_LATE';
+
 const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS };
 
 /**
@@ -25,6 +28,9 @@ const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, state
  */
 export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
   const listeners: (() => void)[] = [];
+  const silenceListeners: (() => () => void)[] = [];
+  /** What to do when the database answers again, where it has fallen silent. */
+  let ends: (() => void)[] = [];
   let sql: Sql | null = null;
   let firstHost = 0;
   let openedMs: number | null = null;
@@ -41,12 +47,15 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
       void sql.end({ timeout: 0 });
       sql = null;
       firstHost++;
-      if ((error as { code?: unknown }).code !== NO_SLOT_LEFT) failed(error);
+      const { code } = error as { code?: unknown };
+      if (code === PROBE_LATE && ends.length === 0) ends = silenceListeners.map((listener) => listener());
+      if (code !== NO_SLOT_LEFT) failed(error);
     }
     if (!isClosed) timer = setTimeout(() => void probe(), DB_PROBE_EVERY_MS);
   }
 
   function answered(): void {
+    for (const end of ends.splice(0)) end();
     if (openedMs === null) return;
     const ms = Math.round(performance.now() - openedMs);
     openedMs = null;
@@ -67,6 +76,7 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
   return {
     isOpen: () => openedMs !== null,
     onOpen: (listener) => void listeners.push(listener),
+    onSilence: (listener) => void silenceListeners.push(listener),
     async close() {
       isClosed = true;
       clearTimeout(timer);
@@ -91,4 +101,4 @@ async function inTime(probe: Promise<unknown>): Promise<void> {
   }
 }
 
-const probeLate = (): Error => Object.assign(new Error('The database did not answer in time'), { code: 'PROBE_LATE' });
+const probeLate = (): Error => Object.assign(new Error('The database did not answer in time'), { code: PROBE_LATE });

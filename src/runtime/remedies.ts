@@ -2,7 +2,7 @@
 const DATABASE: Readonly<Record<string, readonly string[]>> = {
   'The host of DATABASE_URL is not known. Correct its name.': ['ENOTFOUND', 'EAI_AGAIN'],
   'Nothing listens at the address of DATABASE_URL. Start Postgres, or correct host and port.': ['ECONNREFUSED'],
-  'The database of DATABASE_URL does not answer. Look at its host, port and firewall.': [
+  'The database of DATABASE_URL does not answer, or is a standby. Look at its host, port and firewall.': [
     'CONNECT_TIMEOUT',
     'ETIMEDOUT',
     'EHOSTUNREACH',

@@ -43,7 +43,11 @@ export function anyOrder(
 export type Order = ReturnType<typeof anyOrder>;
 
 /** Sends it once to one of the API processes and records the answer. */
-export async function send(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Heard> {
+export async function send(
+  world: Pick<World, 'apis' | 'history'>,
+  { op, key, body, apiKey }: Order,
+  random: Random,
+): Promise<Heard> {
   const api = world.apis[Math.floor(random() * world.apis.length)];
   let heard: Heard;
   try {

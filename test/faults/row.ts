@@ -26,6 +26,8 @@ export type Row = {
   readonly needsHaproxy?: true;
   /** Whether it runs another version beside this one, from the folder of `--beside`. */
   readonly needsBeside?: true;
+  /** Whether it runs a cluster of Postgres. */
+  readonly needsCluster?: true;
   /**
    * @param scale of the whole run, for faults that last long
    * @param beside the folder of another built version
@@ -50,6 +52,8 @@ type FaultUnderLoad<Injected> = Omit<Row, 'run'> & {
   inject(world: World, random: Random): Promise<Injected>;
   /** Waits for the recovery, by default until every API process accepts orders. */
   recover?(world: World, injected: Injected): Promise<unknown>;
+  /** Waits after the recovery until the next fault may come. */
+  settle?(world: World, injected: Injected): Promise<unknown>;
   /** Findings besides the promises of every row. */
   check?(world: World): Promise<string[]>;
 };
@@ -66,6 +70,7 @@ export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
     withinMs,
     inject,
     recover,
+    settle,
     check,
     keyedShare,
     ...row
@@ -86,6 +91,7 @@ export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
             const endedMs = performance.now();
             await (recover ?? untilReady)(world, injected);
             recoveries.push(performance.now() - endedMs);
+            await settle?.(world, injected);
           }
         };
         await Promise.all(Array.from({ length: abreast }, injectMore));

@@ -12,6 +12,7 @@ import { hasHaproxy } from '../harness/haproxy.ts';
 import { hasRedis } from '../harness/redis.ts';
 import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
+import { missingForCluster } from './cluster.ts';
 import type { Row, RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 
@@ -47,13 +48,18 @@ async function main(): Promise<void> {
   const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);
   const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
-  const isHere = ({ needsRedis, needsHaproxy, needsBeside }: Row) =>
-    (!needsRedis || hasRedis()) && (!needsHaproxy || hasHaproxy()) && (!needsBeside || options.beside !== undefined);
+  const missing = missingForCluster();
+  const isHere = ({ needsRedis, needsHaproxy, needsBeside, needsCluster }: Row) =>
+    (!needsRedis || hasRedis()) &&
+    (!needsHaproxy || hasHaproxy()) &&
+    (!needsBeside || options.beside !== undefined) &&
+    (!needsCluster || missing.length === 0);
   const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   report.note(`Seed ${seed}, scale ${scale}.`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  if (left.length > 0) report.note(`Not run, for want of Redis, of HAProxy or of --beside: ${left.join(', ')}.`);
+  const wants = ['Redis', 'HAProxy', '--beside', ...missing].join(', of ');
+  if (left.length > 0) report.note(`Not run, for want of ${wants}: ${left.join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];
   for (const row of rows) {

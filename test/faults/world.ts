@@ -43,6 +43,7 @@ export type Process = {
 
 export type World = {
   readonly sql: Sql;
+  /** The world's own; one on another database has none. */
   readonly postgres: Postgres;
   readonly stores: readonly BenchStore[];
   readonly stripe: StripeStandIn;
@@ -81,6 +82,8 @@ export type WorldSizes = {
   readonly ports?: readonly number[];
   /** Additional settings of the processes. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The URL of a superuser on an empty database, instead of the world's own Postgres. */
+  readonly databaseUrl?: string;
   /** The service's URL for its database, where it is not the database's own. */
   readonly way?: (databaseUrl: string) => Promise<string>;
 };
@@ -94,8 +97,9 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   // Root's Postgres runs as another user, which must be able to enter.
   chmodSync(folder.dataDir, 0o755);
   const { dataDir } = folder;
-  const postgres = await openPostgres(dataDir);
-  const sql = connect({ url: postgres.url, applicationName: 'faults', max: 4 });
+  const own = sizes.databaseUrl === undefined ? await openPostgres(dataDir) : undefined;
+  const databaseUrl = sizes.databaseUrl ?? (own?.url as string);
+  const sql = connect({ url: databaseUrl, applicationName: 'faults', max: 4 });
   const world = makeOrderWorld(sizes.drivers, sizes.stores);
   delete process.env.REDIS_URL;
   const redis = await freshRedis();
@@ -106,7 +110,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   let isClosed = false;
   const closing: (() => void)[] = [];
   const env = {
-    DATABASE_URL: (await sizes.way?.(postgres.url)) ?? postgres.url,
+    DATABASE_URL: (await sizes.way?.(databaseUrl)) ?? databaseUrl,
     ...(redis ? { REDIS_URL: redis.url } : {}),
     DATA_DIR: dataDir,
     LOG_LEVEL: 'silent',
@@ -124,8 +128,8 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const ports = [...(sizes.ports ?? [])];
   const open = (count: number, name: string, roles: string) =>
     Promise.all(Array.from({ length: count }, (_, i) => openOne(`${name} ${i + 1}`, roles, sizes.root, ports.shift())));
-  const before = await openBefore(sizes.beside, postgres.url, openOne);
-  await migrateDatabase({ url: postgres.url, dir: sizes.root ? join(sizes.root, 'migrations/') : MIGRATIONS });
+  const before = await openBefore(sizes.beside, databaseUrl, openOne);
+  await migrateDatabase({ url: databaseUrl, dir: sizes.root ? join(sizes.root, 'migrations/') : MIGRATIONS });
   await fillWorld(sql, { ...world, phones: 0 });
   await sql`select pg_notify('sameday', 'faults:everything:')`;
   const apis = redis
@@ -134,7 +138,10 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const workers = redis ? [...(await open(sizes.workers, 'worker', 'worker')), ...before.workers] : [];
   return {
     sql,
-    postgres,
+    get postgres() {
+      if (own === undefined) throw new Error('This world has no Postgres of its own');
+      return own;
+    },
     stores: world.stores,
     stripe,
     twilio,
@@ -155,8 +162,8 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
       await Promise.all([...apis, ...workers].map((each) => each.kill()));
       history.close();
       await sql.end({ timeout: 5 });
-      await Promise.all([postgres.stop(), redis?.stop(), stripe.close(), twilio.close()]);
-      rmSync(postgres.folder, { recursive: true, force: true });
+      await Promise.all([own?.stop(), redis?.stop(), stripe.close(), twilio.close()]);
+      if (own) rmSync(own.folder, { recursive: true, force: true });
       folder.remove();
     },
   };

@@ -3,6 +3,7 @@ import { allAway } from './away.ts';
 import { twoBuilds } from './builds.ts';
 import { driverMessages } from './driver-messages.ts';
 import { driverTaps } from './drivers.ts';
+import { failovers } from './failover.ts';
 import { feedWriter } from './feed.ts';
 import { foreignIds } from './foreign.ts';
 import { greedyPhotos, greedyReports, silentSockets } from './greedy-drivers.ts';
@@ -42,6 +43,7 @@ export const ROWS: readonly Row[] = [
   postgresRestart,
   postgresCut,
   postgresStopped,
+  ...failovers,
   restartRedis,
   emptyRedis,
   silenceRedis,

@@ -1,11 +1,13 @@
 import { Redis } from 'ioredis';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { below, LOSS_REPORT_MS, QUEUE_DB_CONNECTIONS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
+import { pgPools } from '../postgres/pg-pool.ts';
 import type { JobPace } from '../queues/job-pace.ts';
 import { createQueues, migrateQueues, type QueueBackend } from '../queues/queues.ts';
 import { createRelay, type Relay } from '../queues/relay.ts';
+import { startWriteMarks } from '../queues/write-marks.ts';
 import type { Closers } from '../runtime/closers.ts';
 import type { Database } from '../runtime/database.ts';
 import { refuseWrongRedis } from '../runtime/redis-check.ts';
@@ -37,8 +39,9 @@ export function openRedis(url: string, logger: Logger, closers: Closers): Redis 
     maxRetriesPerRequest: null,
     socketTimeout: REDIS_SILENCE_MS,
     maxLoadingRetryTime: REDIS_LOADING_RETRY_MS,
-    // The server became a replica; its name, or a proxy, leads to the new primary.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    // The server became a replica; its name, or a proxy, leads to the new primary. Redis 6 puts the word into
+    // that of a script, as all of BullMQ's writes are.
+    reconnectOnError: (error) => error.message.includes('READONLY'),
   });
   closers.add('Redis', () => redis.disconnect());
   redis.on(
@@ -62,24 +65,34 @@ export async function openQueueBackend(
     await refuseWrongRedis(config.redisUrl);
     return { kind: 'redis', connection: openRedis(config.redisUrl, logger, closers), prefix: 'sameday' };
   }
+  const pools = pgPools(database.url);
   const settings = {
-    connectionString: database.url,
     options: '-c search_path=bullmq',
     application_name: 'sameday-queues',
   };
-  const setUp = new Pool({ ...settings, max: 1 });
+  const setUp = pools.open({ ...settings, max: 1 });
   // On a pool without a query time-out, because it may wait for another process that migrates.
   try {
-    await migrateQueues(setUp);
+    await migrateOnPrimary(setUp, pools.hosts);
   } finally {
     await setUp.end();
   }
-  const pool = new Pool({ ...settings, max: QUEUE_DB_CONNECTIONS, keepAlive: true, query_timeout: QUEUE_QUERY_MS });
+  const pool = pools.open({ ...settings, max: QUEUE_DB_CONNECTIONS, keepAlive: true, query_timeout: QUEUE_QUERY_MS });
   closers.add('queue pool', () => pool.end());
   // Every queue and worker listens for errors; Node would take that many listeners for a leak.
   pool.setMaxListeners(0);
   pool.on('error', (error) => logger.warn({ err: errorFields(error) }, 'a queue connection was lost'));
   return { kind: 'postgres', pool };
+}
+
+/** Each try that meets a standby makes the next one ask the next host. */
+async function migrateOnPrimary(pool: Pool, tries: number): Promise<void> {
+  try {
+    await migrateQueues(pool);
+  } catch (error) {
+    if (tries <= 1) throw error;
+    await migrateOnPrimary(pool, tries - 1);
+  }
 }
 
 /**
@@ -97,7 +110,9 @@ export function openRelay(
   logger: Logger,
   closers: Closers,
 ): Relay {
-  const queues = createQueues(backend, logger);
+  const marks = startWriteMarks(backend, logger);
+  closers.add('write marks', () => marks.close());
+  const queues = createQueues(backend, marks, logger);
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
   const { charges, texts } = vendorRates(config);
   const limited = charges > 0 || texts > 0;

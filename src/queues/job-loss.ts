@@ -1,5 +1,4 @@
-import type { QueueBackend } from './queues.ts';
-import { refuseWhileAway } from './queues.ts';
+import { type QueueBackend, refuseWhileAway } from './queues.ts';
 import { within } from './within.ts';
 
 /** Detects that the queues' backend has lost its jobs. */
@@ -16,12 +15,12 @@ export type JobLossCheck = {
  * Redis may come back empty: restarted without its files, flushed, or replaced by an empty replica. A key in
  * it tells. It is `lost` before a recovery and `kept` afterwards, so that another process completes a
  * recovery whose process died. It becomes `kept` only if it still exists, so that a second loss during the
- * recovery is detected too. Postgres loses nothing.
+ * recovery is detected too, as is one that `tellOfLoss` tells of meanwhile. Postgres loses nothing.
  */
 export function createJobLossCheck(backend: QueueBackend): JobLossCheck {
   if (backend.kind === 'postgres') return { check: async () => undefined };
-  const { connection, prefix } = backend;
-  const mark = `${prefix}:jobs-are`;
+  const { connection } = backend;
+  const mark = markOf(backend);
   const ask = <Answer>(command: () => Promise<Answer>): Promise<Answer> => {
     refuseWhileAway(backend);
     return within(command());
@@ -31,7 +30,20 @@ export function createJobLossCheck(backend: QueueBackend): JobLossCheck {
       if ((await ask(() => connection.get(mark))) === 'kept') return;
       await ask(() => connection.set(mark, 'lost'));
       await recover();
-      await ask(() => connection.set(mark, 'kept', 'XX'));
+      const before = await ask(() => connection.set(mark, 'kept', 'XX', 'GET'));
+      if (before === NOTICED) await ask(() => connection.set(mark, 'lost'));
     },
   };
+}
+
+type RedisBackend = Extract<QueueBackend, { kind: 'redis' }>;
+
+const markOf = ({ prefix }: RedisBackend): string => `${prefix}:jobs-are`;
+
+/** Kept apart from `lost`, so that it outlives a recovery that is under way. */
+const NOTICED = 'noticed as lost';
+
+/** Has the next check recover, whichever process makes it. */
+export async function tellOfLoss(backend: RedisBackend): Promise<void> {
+  await within(backend.connection.set(markOf(backend), NOTICED));
 }

@@ -23,6 +23,7 @@ import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
 import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
 import { isWallClockAhead } from './wall-clock.ts';
+import type { WriteMarks } from './write-marks.ts';
 
 /** Time after which a job whose lock was not renewed is run by another worker. */
 const JOB_LOCK_MS = 60_000;
@@ -59,8 +60,12 @@ export type AddingQueue = Pick<Queue, 'addBulk' | 'close'> & {
 };
 type AnyQueue = Pick<Queue, 'addBulk' | 'close' | 'on' | 'getJobCountByTypes'>;
 
-/** Every queue, for adding jobs. */
-export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueName, AddingQueue> {
+/** Every queue, for adding jobs; what is added is marked. */
+export function createQueues(
+  backend: QueueBackend,
+  marks: Pick<WriteMarks, 'mark'>,
+  logger: Logger,
+): Map<QueueName, AddingQueue> {
   return new Map(
     QUEUES.map((name) => {
       const queue = openQueue(name, backend);
@@ -70,7 +75,9 @@ export function createQueues(backend: QueueBackend, logger: Logger): Map<QueueNa
         {
           addBulk: async (jobs) => {
             refuseWhileAway(backend);
-            return queue.addBulk(jobs);
+            const added = await queue.addBulk(jobs);
+            marks.mark();
+            return added;
           },
           countWaiting: async () => {
             refuseWhileAway(backend);

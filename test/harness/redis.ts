@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,8 +21,10 @@ export type FreshRedis = {
 export type RedisServer = {
   pid(): number;
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same port; `empty` drops its data. */
-  start(how: 'with its data' | 'empty'): Promise<void>;
+  /** Remembers its data as they are now. */
+  remember(): void;
+  /** Starts it again on the same port; `empty` drops its data, `as remembered` what it has written since. */
+  start(how: 'with its data' | 'empty' | 'as remembered'): Promise<void>;
 };
 
 const PORT_RETRY_MS = 100;
@@ -60,15 +62,22 @@ async function startServer(program: string, prefix: string): Promise<FreshRedis>
       running.child.kill(signal);
       return running.ended;
     };
+    const remembered = `${dir}.remembered`;
     const stop = async (): Promise<void> => {
       await kill();
+      rmSync(remembered, { recursive: true, force: true });
       rmSync(dir, { recursive: true, force: true });
     };
     const server: RedisServer = {
       pid: () => running.child.pid ?? 0,
       kill,
+      remember() {
+        rmSync(remembered, { recursive: true, force: true });
+        cpSync(dir, remembered, { recursive: true });
+      },
       async start(how) {
-        if (how === 'empty') for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
+        if (how !== 'with its data') for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true });
+        if (how === 'as remembered') cpSync(remembered, dir, { recursive: true });
         const untilMs = performance.now() + STEP_MS;
         do {
           running = launch(program, port, dir);

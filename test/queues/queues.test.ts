@@ -18,6 +18,8 @@ import { freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
 import { sweeperStore } from './sweeper-store.ts';
 
+const NO_MARKS = { mark: () => undefined };
+
 const logger = createLogger('silent');
 const pace = new JobPace(true);
 let database: FreshDatabase;
@@ -62,7 +64,7 @@ describe.each([
 
   /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
   function world(results: readonly (JobResult | Promise<JobResult>)[], ratePerSecond = 0, clock: Clock = Date) {
-    const queues = createQueues(opened.backend, logger);
+    const queues = createQueues(opened.backend, NO_MARKS, logger);
     const relay = createRelay(queues, storeOf(database.sql), new Set(), pace, () => true, Date, logger);
     const seen: JobData[] = [];
     const left: number[] = [];

@@ -9,6 +9,8 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
 
+const NO_MARKS = { mark: () => undefined };
+
 const logger = createLogger('silent');
 const soon = { interval: 10 };
 let database: FreshDatabase;
@@ -50,7 +52,7 @@ describe.each([
 ])('on $name', ({ open, isMissing, empty }) => {
   test.skipIf(isMissing)('jobs that wait are removed, the one at work ends, and a later one runs', async () => {
     const { backend, close } = await open();
-    const queues = createQueues(backend, logger);
+    const queues = createQueues(backend, NO_MARKS, logger);
     const texts = queues.get('sms');
     if (!texts) throw new Error('there is no queue of texts');
     const run: number[] = [];

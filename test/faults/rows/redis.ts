@@ -107,6 +107,18 @@ export const emptyRedis = outage({
   },
 });
 
+export const behindRedis = outage({
+  name: 'redis-behind',
+  what: 'Redis loses what it has written for a second, as where a replica that lagged takes over',
+  count: 20,
+  async inject(server) {
+    server.remember();
+    await later(1_000);
+    await server.kill();
+    await server.start('as remembered');
+  },
+});
+
 async function flush(url: string): Promise<void> {
   const connection = new Redis(url);
   await connection.flushall();

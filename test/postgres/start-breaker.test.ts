@@ -67,6 +67,16 @@ it('gives up waiting statements when the database falls silent: sent ones are un
   expect(await database.sql`select from marks`).toHaveLength(0);
 });
 
+it('leaves the connections that stayed silent when the database answers again', async () => {
+  link.swallows(true);
+  const sent = fate(sql`select ${1}::int`);
+  await isOpen();
+  expect(await sent).toBe('unknown');
+  link.swallows(false);
+  await isShut();
+  expect(await fate(sql`select 1`)).toBe('done');
+});
+
 it('closes again if another host of the URL answers instead of a silent one', async () => {
   const both = link.url.replace(/@[^/]+/, (first) => `${first},${new URL(database.url).host}`);
   const other = startBreaker(both, createLogger('silent'));

@@ -1,4 +1,4 @@
-import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { urlsOfHosts } from './hosts.ts';
 
 /** Longest time to open a connection and log in. A host that stands still would never end it. */
@@ -14,38 +14,26 @@ export function pgPools(url: string): { open(settings: PoolConfig): Pool; readon
   let turn = 0;
 
   class HostClient extends Client {
-    readonly #turn = turn;
+    isPrimary = false;
 
     constructor(config?: string | ClientConfig) {
       const settings = typeof config === 'string' ? {} : config;
       const connectionString = urls[turn % urls.length] as string;
       super({ ...settings, connectionString, connectionTimeoutMillis: PG_CONNECT_TIMEOUT_MS });
-    }
-
-    /** The pool calls it with a callback. */
-    override connect(): Promise<void>;
-    override connect(callback: (error: Error) => void): void;
-    override connect(callback?: (error: Error) => void): Promise<void> | void {
-      if (callback === undefined) return super.connect();
-      super.connect((error) => {
-        if (error) this.failed();
-        callback(error);
+      const asked = turn;
+      this.once('end', () => {
+        if (!this.isPrimary && asked === turn) turn++;
       });
-    }
-
-    failed(): void {
-      if (turn === this.#turn) turn++;
     }
   }
 
-  const refuseStandby = async (client: PoolClient): Promise<void> => {
-    const { rows } = await client.query('select pg_is_in_recovery() as standby');
-    if (!rows[0]?.standby) return;
-    (client as unknown as HostClient).failed();
-    throw Object.assign(new Error('The server is a standby'), { code: '25006' });
-  };
+  async function refuseStandby(client: ClientBase): Promise<void> {
+    const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    if (rows[0]?.standby !== false) throw Object.assign(new Error('The server is a standby'), { code: '25006' });
+    if (client instanceof HostClient) client.isPrimary = true;
+  }
   return {
-    open: (settings) => new Pool({ ...settings, Client: HostClient, onConnect: refuseStandby } as PoolConfig),
+    open: (settings) => new Pool({ ...settings, Client: HostClient, onConnect: refuseStandby }),
     hosts: urls.length,
   };
 }

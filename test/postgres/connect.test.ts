@@ -31,9 +31,8 @@ const refusal = (): string => `127.0.0.1:${(refusing.address() as { port: number
 
 it('goes to the next host of the URL from one that refuses, and stays there', async () => {
   sql = connect({ url: hosts(refusal(), new URL(database.url).host), applicationName: 'connect test', max: 3 });
-  await Promise.all(Array.from({ length: 3 }, () => sql`select pg_sleep(0.1)`));
+  await sql`select 1`;
   const dialled = dials;
-  await sql`select pg_terminate_backend(pg_backend_pid())`.catch(() => undefined);
   await Promise.all(Array.from({ length: 3 }, () => sql`select pg_sleep(0.1)`));
   expect(dialled).toBeGreaterThan(0);
   expect(dials).toBe(dialled);

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { hasHaproxy } from '../harness/haproxy.ts';
 import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { hasRedis } from '../harness/redis.ts';
+import { missingForCluster } from './cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -46,6 +47,21 @@ test('raw requests that are malformed or misleading', () => faultless('raw-socke
 test.skipIf(!hasRedis())(
   'random sequences of commands, against a model of an order in one process',
   () => faultless('model-in-process', '0.005'),
+  RUN_MS + STEP_MS,
+);
+test.skipIf(!hasRedis() || missingForCluster().length > 0)(
+  'a primary of Postgres that is killed, with HAProxy in front',
+  () => faultless('failover-killed', '0.1'),
+  RUN_MS + STEP_MS,
+);
+test.skipIf(!hasRedis() || missingForCluster().length > 0)(
+  'a primary that is killed, stands still, and is replaced on purpose, with several hosts in the URL',
+  () => faultless('failover-hosts', '0.1'),
+  RUN_MS + STEP_MS,
+);
+test.skipIf(!hasRedis())(
+  'a Redis that loses its last writes',
+  () => faultless('redis-behind', '0.1'),
   RUN_MS + STEP_MS,
 );
 test.skipIf(!hasRedis())('a Redis that loses everything', () => faultless('redis-emptied', '0.1'), RUN_MS + STEP_MS);

@@ -108,7 +108,10 @@ type Address = {
 type Sockets = {
   /** Opens the pool's next socket, to the host that answered last, or else to the next one. */
   open(address: Address): Promise<Socket>;
-  /** Returns a function that destroys the sockets that have received nothing meanwhile; idle ones are replaced. */
+  /**
+   * Returns a function that destroys the sockets that have received nothing meanwhile, and leaves their host. Idle
+   * ones are replaced.
+   */
   watch(): () => void;
   /** Does so for `silenceMs` from now. */
   destroySilent(silenceMs: number): void;
@@ -142,9 +145,10 @@ function createSockets(firstHost: number): Sockets {
   const watch = (): (() => void) => {
     const before = [...all.keys()].map((socket) => ({ socket, bytesRead: socket.bytesRead }));
     return () => {
-      for (const { socket, bytesRead } of before) {
-        if (!socket.destroyed && socket.bytesRead === bytesRead) socket.destroy();
-      }
+      const silent = before.filter(({ socket, bytesRead }) => !socket.destroyed && socket.bytesRead === bytesRead);
+      for (const { socket } of silent) socket.destroy();
+      // It may accept connections and say nothing on them, too.
+      if (silent.some(({ socket }) => all.get(socket)?.host === turn)) turn++;
     };
   };
 

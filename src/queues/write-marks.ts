@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { errorFields, type Logger } from '../telemetry.ts';
+import { LOSS_REPORT_MS } from '../limits.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { tellOfLoss } from './job-loss.ts';
 import type { QueueBackend } from './queues.ts';
 
@@ -29,6 +30,10 @@ export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMar
   /** Marks that are not answered. One that is sent again after a lost connection hides what was lost before it. */
   let open = 0;
   let isDoubtful = false;
+  let isClosed = false;
+  const report = atMostEvery(LOSS_REPORT_MS, (error: Error) =>
+    logger.warn({ err: errorFields(error) }, 'what was written to Redis could not be marked'),
+  );
   const doubt = (): void => {
     isDoubtful ||= open > 0;
   };
@@ -56,9 +61,9 @@ export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMar
 
   function mark(): void {
     if (connection.status !== 'ready') return;
-    count().catch((error) => {
+    count().catch((error: Error) => {
       isDoubtful = true;
-      logger.warn({ err: errorFields(error) }, 'what was written to Redis could not be marked');
+      if (!isClosed) report(error);
     });
   }
 
@@ -66,6 +71,7 @@ export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMar
   return {
     mark,
     close() {
+      isClosed = true;
       clearInterval(timer);
       connection.off('close', doubt);
     },

@@ -1,10 +1,11 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
+import { pgPools } from '../../src/postgres/pg-pool.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 
 let database: FreshDatabase;
-let sql: Sql;
+let sql: Sql | undefined;
 /** Ends each connection at once, as a balancer does that knows of no primary. */
 let refusing: Server;
 let dials: number;
@@ -21,7 +22,8 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
 });
 afterEach(async () => {
-  await sql.end({ timeout: 1 });
+  await sql?.end({ timeout: 1 });
+  sql = undefined;
   await new Promise((resolve) => refusing.close(resolve));
 });
 afterAll(() => database.drop());
@@ -31,9 +33,10 @@ const refusal = (): string => `127.0.0.1:${(refusing.address() as { port: number
 
 it('goes to the next host of the URL from one that refuses, and stays there', async () => {
   sql = connect({ url: hosts(refusal(), new URL(database.url).host), applicationName: 'connect test', max: 3 });
-  await sql`select 1`;
+  const pool = sql;
+  await pool`select 1`;
   const dialled = dials;
-  await Promise.all(Array.from({ length: 3 }, () => sql`select pg_sleep(0.1)`));
+  await Promise.all(Array.from({ length: 3 }, () => pool`select pg_sleep(0.1)`));
   expect(dialled).toBeGreaterThan(0);
   expect(dials).toBe(dialled);
 });
@@ -43,4 +46,21 @@ it('pauses where every host refuses', async () => {
   await expect(sql`select 1`).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
   // A tenth of a second at least from one to the next, after the first; the statement waits for one second.
   expect(dials).toBeLessThanOrEqual(12);
+});
+
+it("so does the queues' client, with its next connection", async () => {
+  const pool = pgPools(hosts(refusal(), new URL(database.url).host)).open({ max: 3 });
+  await expect(pool.query('select 1')).rejects.toThrow();
+  await expect
+    .poll(() =>
+      pool.query('select 1').then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true);
+  const dialled = dials;
+  await Promise.all(Array.from({ length: 3 }, () => pool.query('select pg_sleep(0.1)')));
+  expect(dials).toBe(dialled);
+  await pool.end();
 });

@@ -59,7 +59,10 @@ function failover(
           const fault = faults[injected++ % faults.length] as Fault;
           return fault(cluster, await cluster.primary());
         },
-        recover: (world) => Promise.all(world.apis.map((api) => untilAccepted(world, api, random))),
+        async recover(world) {
+          await Promise.all(world.apis.map((api) => untilAccepted(world, api, random)));
+          await world.untilReady();
+        },
         async settle(_world, { over }) {
           await over;
           await cluster.untilWhole();

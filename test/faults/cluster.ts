@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { connect } from '../../src/postgres/connect.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { findProgram } from '../harness/programs.ts';
 import { freePort } from '../harness/free-port.ts';
@@ -33,6 +34,9 @@ const ASK_MS = 1_000;
  */
 const TIMES = { ttl: 20, loop_wait: 2, retry_timeout: 3 };
 
+/** A standby is to follow the next primary at once, as commits wait for it. By default it tries each 5 s. */
+const SHARED_SETTINGS = { max_connections: 200, shared_buffers: '64MB', wal_retrieve_retry_interval: '500ms' };
+
 /** A node of the cluster: Patroni and its Postgres. */
 export type ClusterNode = {
   readonly name: string;
@@ -52,6 +56,8 @@ export type Cluster = {
   readonly urlOfHosts: () => Promise<string>;
   /** Waits for the primary, other than the given one. */
   primary(other?: ClusterNode): Promise<ClusterNode>;
+  /** Waits until a node commits, for which it needs a synchronous standby. */
+  untilCommits(node: ClusterNode): Promise<void>;
   /** Waits until the primary has two standbys, at least one of them synchronous. */
   untilWhole(): Promise<void>;
   /** Ends Postgres's first process of a node by SIGKILL; its other processes end with it. */
@@ -171,6 +177,11 @@ function clusterOf(
       return urlAt(standbysFirst.map(({ port }) => `127.0.0.1:${port}`).join(','));
     },
     primary,
+    async untilCommits({ port }) {
+      const sql = connect({ url: urlAt(`127.0.0.1:${port}`), max: 1, applicationName: 'faults cluster' });
+      const commit = () => sql`select pg_logical_emit_message(true, 'faults', '')`.catch(() => undefined);
+      await until('the primary commits', commit).finally(() => sql.end({ timeout: 1 }));
+    },
     untilWhole: () => untilWhole(places),
     kill: (node) => signal(node.firsts()[1] as number, 'SIGKILL'),
     freeze(node) {
@@ -303,7 +314,7 @@ function patroniSettings({ name, folder, port, rest }: Place, etcd: number, pass
         synchronous_mode_strict: true,
         // A primary that dies is followed by a standby at once, and is not waited for.
         master_start_timeout: 0,
-        postgresql: { use_pg_rewind: true, parameters: { max_connections: 200, shared_buffers: '64MB' } },
+        postgresql: { use_pg_rewind: true, parameters: SHARED_SETTINGS },
       },
       initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }],
     },

@@ -59,7 +59,7 @@ test.skipIf(!hasRedis())('a mark on its way when the connection is lost counts a
   marks.mark();
   await keyOf();
   marks.mark();
-  connection.disconnect(true);
+  connection.stream.destroy();
   await expect.poll(recoveries).toBe(1);
 });
 

@@ -4,37 +4,28 @@ import { type Cluster, type ClusterNode, openCluster } from '../cluster.ts';
 import { type Row, underLoad } from '../row.ts';
 import { later, type World } from '../world.ts';
 
-/** The promise: orders are accepted again, from when there is a new primary. */
+/** The promise: orders are accepted again, from when a new primary commits. */
 const FAILED_OVER_MS = 10_000;
 /** The same after a switchover, which the operator chose. */
 const SWITCHED_OVER_MS = 2_000;
 /** Above the time-to-live of the leader's key, so that another node leads before these processes go on. */
 const FROZEN_MS = 30_000;
-/** From one try of an order to the next. */
-const TRY_MS = 20;
+/** From one new order to the next, whether the one before is answered or not: what hangs holds up nobody else. */
+const TRY_MS = 50;
 
-/** Puts a fault upon the primary; resolves when another node is one, with what is left to wait for. */
-type Fault = (cluster: Cluster, primary: ClusterNode) => Promise<Left>;
-type Left = { readonly over?: Promise<unknown> };
+/** Puts a fault upon the primary; returns what the fault goes on with. */
+type Fault = (cluster: Cluster, primary: ClusterNode) => Promise<unknown>;
+type Left = { readonly over: Promise<unknown> };
 
-const killed: Fault = async (cluster, primary) => {
-  cluster.kill(primary);
-  await cluster.primary(primary);
-  return {};
-};
+const killed: Fault = async (cluster, primary) => cluster.kill(primary);
 
 const frozen: Fault = async (cluster, primary) => {
   const goOn = cluster.freeze(primary);
-  const over = later(FROZEN_MS).then(goOn);
-  await cluster.primary(primary);
-  return { over };
+  await later(FROZEN_MS);
+  goOn();
 };
 
-const switchedOver: Fault = async (cluster, primary) => {
-  const over = cluster.switchOver(primary);
-  await Promise.race([cluster.primary(primary), over.then(() => cluster.primary(primary))]);
-  return { over };
-};
+const switchedOver: Fault = (cluster, primary) => cluster.switchOver(primary);
 
 /** Faults in turn, upon a service that knows the cluster by HAProxy, or by its hosts. */
 function failover(
@@ -50,6 +41,8 @@ function failover(
     async run(count, random, scale) {
       const cluster = await openCluster();
       let injected = 0;
+      const notes: string[] = [];
+      const tries: Promise<void>[] = [];
       const loaded = underLoad<Left>({
         ...row,
         keyedShare: 1,
@@ -57,19 +50,27 @@ function failover(
         withinMs,
         async inject() {
           const fault = faults[injected++ % faults.length] as Fault;
-          return fault(cluster, await cluster.primary());
+          const primary = await cluster.primary();
+          const startedMs = performance.now();
+          const seconds = (): string => ((performance.now() - startedMs) / 1_000).toFixed(1);
+          const over = fault(cluster, primary);
+          const next = await Promise.race([cluster.primary(primary), over.then(() => cluster.primary(primary))]);
+          const electedAfter = seconds();
+          await cluster.untilCommits(next);
+          notes.push(`another primary after ${electedAfter} s, which commits after ${seconds()} s`);
+          return { over };
         },
         async recover(world) {
-          await Promise.all(world.apis.map((api) => untilAccepted(world, api, random)));
+          await Promise.all(world.apis.map((api) => untilAccepted(world, api, random, tries)));
           await world.untilReady();
         },
         async settle(_world, { over }) {
-          await over;
+          await Promise.all([over, ...tries.splice(0)]);
           await cluster.untilWhole();
         },
       });
       try {
-        return await loaded.run(count, random, scale);
+        return { ...(await loaded.run(count, random, scale)), notes };
       } finally {
         await cluster.stop();
       }
@@ -77,13 +78,23 @@ function failover(
   };
 }
 
-/** Sends one order to this process until it is accepted. */
-async function untilAccepted(world: World, api: World['apis'][number], random: Random): Promise<void> {
-  const order = anyOrder(world, random, true);
-  note(world, order);
-  while (!world.isClosed()) {
-    const { outcome } = await send({ apis: [api], history: world.history }, order, random);
-    if (outcome === 'ok') return;
+/** Sends one new order after the other to this process until one is accepted. */
+async function untilAccepted(
+  world: World,
+  api: World['apis'][number],
+  random: Random,
+  tries: Promise<void>[],
+): Promise<void> {
+  let isAccepted = false;
+  while (!isAccepted && !world.isClosed()) {
+    const order = anyOrder(world, random, true);
+    note(world, order);
+    const sent = send({ apis: [api], history: world.history }, order, random);
+    tries.push(
+      sent.then(({ outcome }) => {
+        isAccepted ||= outcome === 'ok';
+      }),
+    );
     await later(TRY_MS);
   }
 }

@@ -6,7 +6,7 @@ import type { Heard, Wanted } from './history.ts';
 import { later, type World } from './world.ts';
 
 const ATTEMPT_MS = 5_000;
-const GIVE_UP_MS = 60_000;
+const PATIENCE_MS = 60_000;
 const PAUSE_MS = 100;
 /** Told that nothing happened. */
 const REFUSED: ReadonlySet<number> = new Set([429, 500, 503]);
@@ -82,18 +82,23 @@ export function note({ history }: World, ...orders: readonly (Order & Pick<Wante
 
 /**
  * Runs a client: with a key it sends until there is an order, without one it sends once. Returns a sentence
- * where it gave up.
+ * where it gave up, by default after a minute.
  */
-export async function want(world: World, order: Order, random: Random): Promise<string | null> {
+export async function want(
+  world: World,
+  order: Order,
+  random: Random,
+  patienceMs = PATIENCE_MS,
+): Promise<string | null> {
   const { op, key } = order;
   note(world, order);
-  const untilMs = performance.now() + GIVE_UP_MS;
+  const untilMs = performance.now() + patienceMs;
   for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
     const { outcome, status } = await send(world, order, random);
     if (outcome === 'ok' || key === null) return null;
     if (status !== null && status < 500 && status !== 429) return `client: operation ${op} was answered with ${status}`;
     if (world.isClosed()) return null;
-    if (performance.now() > untilMs) return `client: operation ${op} got no order in a minute`;
+    if (performance.now() > untilMs) return `client: operation ${op} got no order in ${patienceMs / 1_000} s`;
     await later(pauseMs * (0.5 + random()));
   }
 }
@@ -111,6 +116,7 @@ export function startLoad(
   random: Random,
   keyedShare = 0.8,
   next = () => anyOrder(world, random, random() < keyedShare),
+  patienceMs = PATIENCE_MS,
 ): RunningClients {
   const wanting = new Set<Promise<void>>();
   const problems: string[] = [];
@@ -118,7 +124,7 @@ export function startLoad(
   const timer = setInterval(() => {
     if (world.isClosed()) return clearInterval(timer);
     sent++;
-    const one = want(world, next(), random).then((problem) => {
+    const one = want(world, next(), random, patienceMs).then((problem) => {
       if (problem !== null) problems.push(problem);
       wanting.delete(one);
     });

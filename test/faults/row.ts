@@ -43,6 +43,8 @@ type FaultUnderLoad<Injected> = Omit<Row, 'run'> & {
   readonly perSecond?: number;
   /** Share of the clients that have a key and retry until they have an order. */
   readonly keyedShare?: number;
+  /** Time after which those clients give up, by default a minute. */
+  readonly patienceMs?: number;
   /** The shortest pause before each fault; up to as much is added at random. */
   readonly pauseMs?: number;
   /** Number of faults at the same time. */
@@ -73,6 +75,7 @@ export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
     settle,
     check,
     keyedShare,
+    patienceMs,
     ...row
   } = fault;
   return {
@@ -80,7 +83,7 @@ export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
     async run(count, random) {
       const world = await openWorld({ ...SIZES, ...sizes });
       try {
-        const load = startLoad(world, perSecond ?? ORDERS_PER_SECOND, random, keyedShare);
+        const load = startLoad(world, perSecond ?? ORDERS_PER_SECOND, random, keyedShare, undefined, patienceMs);
         const deliveries = startDeliveries(world, random);
         const recoveries: number[] = [];
         let left = count;

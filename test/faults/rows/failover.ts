@@ -10,6 +10,8 @@ const FAILED_OVER_MS = 10_000;
 const SWITCHED_OVER_MS = 2_000;
 /** Above the time-to-live of the leader's key, so that another node leads before these processes go on. */
 const FROZEN_MS = 30_000;
+/** Above the time in which Patroni finds another primary on a busy machine, for which clients have to wait. */
+const PATIENCE_MS = 180_000;
 /** From one new order to the next, whether the one before is answered or not: what hangs holds up nobody else. */
 const TRY_MS = 50;
 
@@ -46,6 +48,7 @@ function failover(
       const loaded = underLoad<Left>({
         ...row,
         keyedShare: 1,
+        patienceMs: PATIENCE_MS,
         sizes: { databaseUrl: cluster.url, ...(way ? { way: () => way(cluster) } : {}) },
         withinMs,
         async inject() {

@@ -17,7 +17,10 @@ beforeEach(async () => {
   dials = 0;
   refusing = createServer((socket) => {
     dials++;
-    socket.on('error', () => undefined).end();
+    socket
+      .on('error', () => undefined)
+      .resume()
+      .end();
   });
   await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
 });

@@ -22,7 +22,7 @@ const pool = new Pool({
 pool.setMaxListeners(0);
 await migrateQueues(pool);
 const backend = { kind: 'postgres', pool } as const;
-const queues = createQueues(backend, logger);
+const queues = createQueues(backend, { mark: () => undefined }, logger);
 let done = 0;
 const handle = async (): Promise<{ kind: 'done' }> => {
   done += 1;

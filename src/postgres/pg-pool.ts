@@ -32,8 +32,10 @@ export function pgPools(url: string): { open(settings: PoolConfig): Pool; readon
     if (rows[0]?.standby !== false) throw Object.assign(new Error('The server is a standby'), { code: '25006' });
     if (client instanceof HostClient) client.isPrimary = true;
   }
+  // The pool waits for `onConnect`, which its types do not know.
+  const own: object = { Client: HostClient, onConnect: refuseStandby };
   return {
-    open: (settings) => new Pool({ ...settings, Client: HostClient, onConnect: refuseStandby }),
+    open: (settings) => new Pool({ ...settings, ...own }),
     hosts: urls.length,
   };
 }

@@ -180,7 +180,11 @@ function clusterOf(
     async untilCommits({ port }) {
       const sql = connect({ url: urlAt(`127.0.0.1:${port}`), max: 1, applicationName: 'faults cluster' });
       const commit = () => sql`select pg_logical_emit_message(true, 'faults', '')`.catch(() => undefined);
-      await until('the primary commits', commit).finally(() => sql.end({ timeout: 1 }));
+      try {
+        await until('the primary commits', commit);
+      } finally {
+        await sql.end({ timeout: 1 });
+      }
     },
     untilWhole: () => untilWhole(places),
     kill: (node) => signal(node.firsts()[1] as number, 'SIGKILL'),

@@ -54,11 +54,6 @@ test.skipIf(!hasRedis() || missingForCluster().length > 0)(
   () => faultless('failover-killed', '0.1'),
   RUN_MS + STEP_MS,
 );
-test.skipIf(!hasRedis() || missingForCluster().length > 0)(
-  'a primary that is killed, stands still, and is replaced on purpose, with several hosts in the URL',
-  () => faultless('failover-hosts', '0.1'),
-  RUN_MS + STEP_MS,
-);
 test.skipIf(!hasRedis())(
   'a Redis that loses its last writes',
   () => faultless('redis-behind', '0.1'),

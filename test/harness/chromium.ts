@@ -5,9 +5,18 @@ import { type BrowserContext, type BrowserContextOptions, chromium } from 'playw
 import { POLL_MS, STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
 
-/** The path of a browser; undefined if there is none on the PATH. */
+const WHOLE = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** The same engine without a window and its processes, for about half of the work. */
+const SHELL = 'chromium-headless-shell';
+
+/** The path of a browser, the shell where there is one; undefined if there is none on the PATH. */
 export function findChromium(): string | undefined {
-  return findProgram(['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']);
+  return findProgram([SHELL, ...WHOLE]);
+}
+
+/** The path of a browser that shows notifications, which the shell does not; undefined if there is none. */
+export function findWholeChromium(): string | undefined {
+  return findProgram(WHOLE);
 }
 
 /** What a window of a desktop brings along, each in a process of its own, and no page here needs. */
@@ -62,8 +71,8 @@ export type Browser = {
 export async function launchBrowser(
   viewport: { width: number; height: number } = { width: 390, height: 844 },
   flags: readonly string[] = [],
+  executablePath: string | undefined = findChromium(),
 ): Promise<Browser> {
-  const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('No Chromium on the PATH: guard the test with findChromium().');
   const profile = mkdtempSync(join(tmpdir(), 'sameday-chromium-'));
   const context = await chromium.launchPersistentContext(profile, {

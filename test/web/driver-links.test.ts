@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret, newSecret } from '../../src/domain/ids.ts';
-import { findChromium } from '../harness/chromium.ts';
+import { findChromium, findWholeChromium } from '../harness/chromium.ts';
 import { newPushPhone } from '../harness/push-phone.ts';
 import { storeOf } from '../harness/store.ts';
 import { goOnDuty, openWorld, type Phone, signIn, untilInstalled, type World } from './driver-world.ts';
@@ -93,33 +93,41 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await eventually(() => problem(phone)).toContain('Este enlace ya no funciona');
   });
 
-  it('shows what a push says, loud for a new order and silent for one that is gone', async () => {
-    const { token } = await driverWithLink();
-    const phone = await world.newPhone();
-    await phone.context.grantPermissions(['notifications'], { origin: phone.url });
-    await signIn(phone, token);
-    await phone.page.reload();
-    await isLive(phone);
-    await untilInstalled(phone);
-    const deliver = await pusher(phone);
-    const shown = () =>
-      phone.page.evaluate(`navigator.serviceWorker.ready
+  it.skipIf(findWholeChromium() === undefined)(
+    'shows what a push says, loud for a new order and silent for one that is gone',
+    async () => {
+      const { token } = await driverWithLink();
+      const phone = await world.newPhone({ noticed: true });
+      await phone.context.grantPermissions(['notifications'], { origin: phone.url });
+      await signIn(phone, token);
+      await phone.page.reload();
+      await isLive(phone);
+      await untilInstalled(phone);
+      const deliver = await pusher(phone);
+      const shown = () =>
+        phone.page.evaluate(`navigator.serviceWorker.ready
         .then((registration) => registration.getNotifications())
         .then((all) => all.map(({ title, body, silent, tag }) => ({ title, body, silent, tag })))`);
-    await deliver('{"kind":"taken"}');
-    await eventually(shown).toEqual([
-      { title: 'An order is no longer yours', body: 'Open the page to see what is next.', silent: true, tag: 'order' },
-    ]);
-    await deliver('not what we send');
-    await eventually(shown).toMatchObject([{ title: 'You have a new order', tag: 'order' }]);
-    // Chromium lets no window without a profile subscribe.
-    expect(phone.complaints.filter((text) => !text.includes('incognito'))).toEqual([]);
-  });
+      await deliver('{"kind":"taken"}');
+      await eventually(shown).toEqual([
+        {
+          title: 'An order is no longer yours',
+          body: 'Open the page to see what is next.',
+          silent: true,
+          tag: 'order',
+        },
+      ]);
+      await deliver('not what we send');
+      await eventually(shown).toMatchObject([{ title: 'You have a new order', tag: 'order' }]);
+      // Chromium lets no window without a profile subscribe.
+      expect(phone.complaints.filter((text) => !text.includes('incognito'))).toEqual([]);
+    },
+  );
 
   it('is rung once the driver goes on duty and allows it, and no more after the sign-out', async () => {
     const { token } = await driverWithLink();
     const store = await world.newStore('Ring Shop');
-    const phone = await world.newPhone({ at: store.point });
+    const phone = await world.newPhone({ at: store.point, own: true });
     await phone.context.grantPermissions(['notifications', 'geolocation'], { origin: phone.url });
     const subscription = { endpoint: 'http://127.0.0.1:9/phone', keys: newPushPhone() };
     await phone.page.addInitScript(`

@@ -10,15 +10,20 @@ type Fake = Awaited<ReturnType<typeof serveDriver>>;
 type Options = {
   readonly locale?: string;
   readonly at?: { readonly lat: number; readonly lng: number };
-  /** Whether the test may let time pass. */
-  readonly clock?: boolean;
+  /** A phone that no other test uses, as its clock stays changed; `installed`: before the page is opened. */
+  readonly clock?: 'own' | 'installed';
 };
+const ASKED = { ...north(1_500), name: 'Corner Books & Sons' };
 
 describe.skipIf(findChromium() === undefined)('the driver’s page with several orders, in Chromium', () => {
   let fake: Fake;
   let browser: Browser;
   let photo: { name: string; mimeType: string; buffer: Buffer };
-  const pages: Page[] = [];
+  /**
+   * The page of each language, which goes on to the next test: a browser opens a new one at the price of many loads.
+   * Each test's service has an address of its own, so that the page finds nothing of the tests before.
+   */
+  const kept = new Map<string, Page>();
 
   const [jordan, maria, sam] = [orderFor('Jordan'), orderFor('Maria'), orderFor('Sam')];
   const sams = { ...sam, store_name: 'Corner Books', pickup: { ...sam.pickup, lat: STORE.lat + 0.02 } };
@@ -32,28 +37,30 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     fake = await serveDriver();
   });
   afterEach(async () => {
-    for (const page of pages.splice(0)) await page.context().close();
+    for (const page of kept.values()) {
+      await page.goto('about:blank');
+      await page.context().setOffline(false);
+    }
     await fake.close();
   });
   afterAll(() => browser?.close());
 
   /** A phone that is signed in, on duty at the store. */
-  async function open({ locale = 'en-US', at = STORE, clock = false }: Options = {}): Promise<Page> {
-    const context = await browser.newContext({
-      viewport: PHONE,
-      hasTouch: true,
-      locale,
-      geolocation: { latitude: at.lat, longitude: at.lng, accuracy: 10 },
-      permissions: ['geolocation'],
-    });
-    const page = await context.newPage();
-    pages.push(page);
-    if (clock) await page.clock.install();
+  async function open({ locale = 'en-US', at = STORE, clock }: Options = {}): Promise<Page> {
+    const page = (clock ? undefined : kept.get(locale)) ?? (await newPage(locale));
+    if (!clock) kept.set(locale, page);
+    await page.setViewportSize(PHONE);
+    await page.context().setGeolocation({ latitude: at.lat, longitude: at.lng, accuracy: 10 });
+    if (clock === 'installed') await page.clock.install();
     await page.goto(`${fake.url}/driver`);
     await page.locator('#token').fill('sdd_any');
     await page.locator('#sign-in-button').click();
     await page.locator('#link[data-state=live]').waitFor();
     return page;
+  }
+  async function newPage(locale: string): Promise<Page> {
+    const options = { viewport: PHONE, hasTouch: true, locale, permissions: ['geolocation'] };
+    return (await browser.newContext(options)).newPage();
   }
   const headline = (page: Page) => page.locator('main h1:visible').textContent();
   const titles = (page: Page) => page.locator('#stops strong').allTextContents();
@@ -72,7 +79,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
   }
 
   it('comes back in its turn where its process stops, and sends what is done meanwhile', async () => {
-    const page = await open();
+    const page = await open({ clock: 'own' });
     const link = () => page.locator('#link').getAttribute('data-state');
     fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
     await eventually(() => headline(page)).toBe('Mission Street Market');
@@ -153,7 +160,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
   });
 
   it('tells what was done before it tells where the phone is, which may bring another order', async () => {
-    const page = await open({ clock: true });
+    const page = await open({ clock: 'installed' });
     fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
     await eventually(() => headline(page)).toBe('Mission Street Market');
     await page.context().setOffline(true);
@@ -364,7 +371,48 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(await sheet(page).textContent()).not.toMatch(/Give|order|reason/i);
   });
 
-  for (const locale of ['en-US', 'es-US']) {
+  it('says where to wait, how far it is, and the way, aloud and in two languages', async () => {
+    const page = await open();
+    const link = page.locator('#wait-directions');
+    await eventually(() => headline(page)).toBe('Waiting for an order');
+    expect(await link.isVisible()).toBe(false);
+    fake.tell({ wait_at: ASKED });
+    await eventually(() => headline(page)).toBe('Wait near Corner Books & Sons');
+    await eventually(() => page.locator('#announce').textContent()).toBe('Wait near Corner Books & Sons');
+    await eventually(() => page.locator('#wait-distance').textContent()).toMatch(/^1\.\d mi from here$/);
+    const href = new URL((await link.getAttribute('href')) ?? '');
+    expect(href.searchParams.get('destination')).toBe(`${ASKED.lat},${ASKED.lng}`);
+    expect(await page.getByRole('link', { name: 'Directions to Corner Books & Sons' }).isVisible()).toBe(true);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    const spanish = await open({ locale: 'es-MX' });
+    await eventually(() => headline(spanish)).toBe('Espera cerca de Corner Books & Sons');
+    await eventually(() => spanish.locator('#wait-distance').textContent()).toMatch(/^A 1\.\d mi de aquí$/);
+  });
+
+  it('says no more of a wait once it is over, or an order comes, or the driver goes off duty', async () => {
+    const page = await open();
+    const link = page.locator('#wait-directions');
+    const untilAsked = async () => {
+      fake.tell({ on_duty: true, orders: [], stops: [], wait_at: ASKED });
+      await eventually(() => link.isVisible()).toBe(true);
+    };
+    await untilAsked();
+    fake.tell({ wait_at: null });
+    await eventually(() => headline(page)).toBe('Waiting for an order');
+    expect(await link.getAttribute('href')).toBeNull();
+    await untilAsked();
+    const order = orderFor('Jordan');
+    fake.tell({ orders: [order], stops: stopsOf([order]), wait_at: null });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    expect(await link.isVisible()).toBe(false);
+    await untilAsked();
+    await page.locator('#duty-off').click();
+    await eventually(() => headline(page)).toBe('You are off duty');
+    expect(await link.isVisible()).toBe(false);
+    expect(await page.evaluate<string>('JSON.stringify({ ...localStorage })')).not.toMatch(/Corner Books/);
+  });
+
+  for (const locale of ['en-US', 'es-MX']) {
     it(`keeps words whole and stays as wide as the phone with text of 200 % (${locale})`, async () => {
       const page = await open({ locale });
       await page.evaluate("document.documentElement.style.fontSize = '200%'");

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import type { Point } from '../../src/geo/point.ts';
-import { launchBrowser } from '../harness/chromium.ts';
+import { type Browser, findWholeChromium, launchBrowser } from '../harness/chromium.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
@@ -39,23 +39,34 @@ export async function openWorld() {
   const service: ServiceHere = await startServiceHere(env);
   const browser = await launchBrowser(PHONE, [`--host-resolver-rules=MAP ${STRANGE_HOST} 127.0.0.1`]);
 
-  const phones: { context: BrowserContext; line: Line }[] = [];
+  const phones: { kind: string | null; context: BrowserContext; page: Page; line: Line }[] = [];
+  let whole: Browser | undefined;
+  /** Pages of phones that were closed, by kind: a browser opens a new one at the price of many loads. */
+  const kept = new Map<string, Page[]>();
 
-  /** Opens a phone with its own page and an empty storage. */
+  /**
+   * Opens a phone with its own page and an empty storage. `own`: one that no test after this takes over, as its clock,
+   * its scripts or its sockets stay changed; `noticed`: one of its own that shows notifications.
+   */
   async function newPhone(
-    options: { at?: Point; colorScheme?: 'light' | 'dark'; userAgent?: string; locale?: string } = {},
+    options: { at?: Point; locale?: string; own?: boolean; noticed?: boolean } = {},
   ): Promise<Phone> {
-    const { at, ...rest } = options;
-    const context = await browser.newContext({
-      viewport: PHONE,
-      hasTouch: true,
-      ...(at ? { geolocation: { latitude: at.lat, longitude: at.lng }, permissions: ['geolocation'] } : {}),
-      ...rest,
-    });
+    const { at, noticed = false, own = noticed, ...rest } = options;
+    if (noticed) whole ??= await launchBrowser(PHONE, [], findWholeChromium());
+    const kind = own ? null : JSON.stringify(rest);
+    const openPage = async () => {
+      const context = { viewport: PHONE, hasTouch: true, ...rest };
+      return (await ((noticed && whole) || browser).newContext(context)).newPage();
+    };
+    const page = kept.get(kind ?? '')?.pop() ?? (await openPage());
+    const context = page.context();
+    if (at) {
+      await context.grantPermissions(['geolocation']);
+      await context.setGeolocation({ latitude: at.lat, longitude: at.lng });
+    }
     const line = await openLine(service.url);
-    phones.push({ context, line });
+    phones.push({ kind, context, page, line });
     const complaints: string[] = [];
-    const page = await context.newPage();
     page.on('pageerror', (error) => complaints.push(String(error)));
     page.on('console', (message) => {
       const text = message.text();
@@ -82,16 +93,23 @@ export async function openWorld() {
     };
   }
 
+  async function closePhones(): Promise<void> {
+    for (const { kind, context, page, line } of phones.splice(0)) {
+      if (kind === null || page.isClosed()) {
+        await context.close();
+      } else {
+        await emptyPhone(page, [line.url, service.url]);
+        kept.set(kind, [...(kept.get(kind) ?? []), page]);
+      }
+      await line.close();
+    }
+  }
+
   return {
     service,
     sql: database.sql,
     newPhone,
-    async closePhones() {
-      for (const { context, line } of phones.splice(0)) {
-        await context.close();
-        await line.close();
-      }
-    },
+    closePhones,
     newStore: (name: string): Promise<Store> => addStore(database.sql, { name }),
     newDriver: async (): Promise<string> => {
       const driver = ['--name', 'Ana Diaz', '--phone', '+14155550177', '--tiers', 'standard,priority', '--yes'];
@@ -106,6 +124,7 @@ export async function openWorld() {
     },
     async close() {
       await browser.close();
+      await whole?.close();
       await service.stop();
       await database.drop();
       data.remove();
@@ -140,6 +159,25 @@ export async function arrive({ page }: Phone): Promise<void> {
 /** Waits until the service worker has cached the page. */
 export async function untilInstalled({ page }: Phone): Promise<void> {
   await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true);
+}
+
+/** What tests hear of a page. Playwright itself listens to others. */
+const HEARD = ['console', 'filechooser', 'pageerror', 'request', 'response', 'websocket'];
+
+/** Leaves a phone as a new one: one empty page, nothing stored of these origins, nowhere, with a network. */
+async function emptyPhone(page: Page, origins: readonly string[]): Promise<void> {
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  for (const event of HEARD) page.removeAllListeners(event);
+  await page.unrouteAll();
+  await page.goto('about:blank');
+  const session = await context.newCDPSession(page);
+  for (const origin of origins) await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  await session.detach();
+  await context.clearCookies();
+  await context.clearPermissions();
+  await context.setGeolocation(null);
+  await context.setOffline(false);
 }
 
 type Line = Awaited<ReturnType<typeof openLine>>;

@@ -1,4 +1,4 @@
-import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Browser, findChromium, launchBrowser } from '../harness/chromium.ts';
 import { assigned, delivered, pickedUp, TOKEN } from '../tracking/orders.ts';
@@ -9,14 +9,21 @@ const STORE = { lat: 40.7411, lng: -73.9897 };
 const DRIVER = { lat: 40.7321, lng: -73.9897 };
 /** 0.8 km south of the driver. */
 const DOOR = { lat: 40.7251, lng: -73.9897, accuracyMeters: 40 };
+/** 5.0 km north of the store. */
+const FAR_DOOR = { lat: 40.786, lng: -73.9897, accuracyMeters: 50 };
 /** Bytes of markup, scripts and styles as they are sent, without tiles. */
 const BUDGET = 80 * 1_024;
+/** A phone's size, which is set anew for each test. */
+const VIEWPORT = { width: 360, height: 740 };
+/** A browser whose clock a test sets; it stays with the page. */
+const CLOCKED = 'clocked';
 
 describe.skipIf(findChromium() === undefined)('what the customer’s page shows', () => {
   let mapped: PageServer;
   let plain: PageServer;
   let browser: Browser;
-  let contexts: BrowserContext[] = [];
+  /** The page of each kind of phone: a browser opens a new one at the price of many loads. */
+  const kept = new Map<string, Page>();
   const complaints: string[] = [];
 
   beforeAll(async () => {
@@ -25,8 +32,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     browser = await launchBrowser();
   });
   afterEach(async () => {
-    for (const context of contexts) await context.close();
-    contexts = [];
+    for (const page of kept.values()) await page.goto('about:blank');
     for (const server of [mapped, plain]) {
       await expect.poll(() => server.sockets()).toBe(0);
       server.forgetPosition();
@@ -40,16 +46,32 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     await plain?.close();
   });
 
-  /** A page of a phone that is live; `options` are those of its browser, whose clock may start at `now`. */
-  async function open(server: PageServer, options: BrowserContextOptions = {}, now?: Date): Promise<Page> {
-    const phone = { viewport: { width: 360, height: 740 }, locale: 'en-US', timezoneId: 'America/New_York' };
+  /** A phone of a kind with an empty page, the one of the test before where the kind is the same. */
+  async function phoneOf(options: BrowserContextOptions = {}, kind: string = JSON.stringify(options)): Promise<Page> {
+    const page = kept.get(kind) ?? (await newPhone(options));
+    kept.set(kind, page);
+    await page.setViewportSize(VIEWPORT);
+    return page;
+  }
+  async function newPhone(options: BrowserContextOptions): Promise<Page> {
+    const phone = { viewport: VIEWPORT, locale: 'en-US', timezoneId: 'America/New_York' };
     const context = await browser.newContext({ ...phone, ...options });
-    if (!context) throw new Error('this browser opens no second profile');
-    contexts.push(context);
     const page = await context.newPage();
     page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => complaints.push(String(error)));
-    if (now) await page.clock.setSystemTime(now);
+    return page;
+  }
+  /** The customer's page on a phone, once it is live. */
+  async function open(server: PageServer, options: BrowserContextOptions = {}): Promise<Page> {
+    return openOn(await phoneOf(options), server);
+  }
+  /** The same on a phone that takes this for the present moment; its clock runs on. */
+  async function openAt(server: PageServer, now: Date): Promise<Page> {
+    const page = await phoneOf({}, CLOCKED);
+    await page.clock.setSystemTime(now);
+    return openOn(page, server);
+  }
+  async function openOn(page: Page, server: PageServer): Promise<Page> {
     await page.goto(`${server.url}/track/${TOKEN}`);
     await page.locator('#link[data-state=live], #link[data-state=unheard]').waitFor();
     return page;
@@ -121,7 +143,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   ])('names no day for an arrival %s', async (_when, now, line) => {
     await mapped.change(assigned({ dropoff: DOOR }));
     mapped.move(DRIVER);
-    const page = await open(mapped, {}, new Date(now));
+    const page = await openAt(mapped, new Date(now));
     await expect.poll(() => text(page, 'arrival')).toMatch(line);
   });
 
@@ -189,7 +211,8 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   it('goes on following the driver after a finger scrolled the page over the map', async () => {
     await mapped.change(pickedUp({ dropoff: DOOR }));
     mapped.move(DRIVER);
-    const page = await open(mapped, { hasTouch: true, isMobile: true, viewport: { width: 360, height: 420 } });
+    const page = await open(mapped, { hasTouch: true, isMobile: true });
+    await page.setViewportSize({ width: 360, height: 420 });
     await page.locator('.driver-pin').waitFor();
     const map = await page.locator('#map').boundingBox();
     const client = await page.context().newCDPSession(page);
@@ -227,21 +250,19 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     ]) {
       await server.change(order);
       server.move(DRIVER);
-      const page = await open(server, { locale, viewport: { width: 320, height: 740 } });
+      const page = await open(server, locale === 'en-US' ? {} : { locale });
+      await page.setViewportSize({ width: 320, height: 740 });
       await page.evaluate("document.documentElement.style.fontSize = '200%'");
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
       expect(await page.evaluate(CUT_OFF)).toEqual([]);
-      await page.context().close();
     }
   });
 
   it('is sent in 80 KB, the map included', async () => {
     await mapped.change(pickedUp({ dropoff: DOOR }));
     mapped.move(DRIVER);
-    const context = await browser.newContext({ locale: 'es-US' });
-    if (!context) throw new Error('this browser opens no second profile');
-    contexts.push(context);
-    const page = await context.newPage();
+    // A phone that has nothing in its cache.
+    const page = await newPhone({ locale: 'es-US' });
     const sizes: Promise<[string, number]>[] = [];
     page.on('requestfinished', (request) => {
       const size = async (): Promise<[string, number]> => [request.url(), (await request.sizes()).responseBodySize];
@@ -254,6 +275,36 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     const total = sent.reduce((sum, [, bytes]) => sum + bytes, 0);
     expect(total, JSON.stringify(sent)).toBeLessThan(BUDGET);
     expect(total).toBeGreaterThan(BUDGET / 4);
+    await page.context().close();
+  });
+
+  it('tells an arrival as times of the clock, which follow the driver and go when the order is there', async () => {
+    await plain.change(pickedUp());
+    const page = await phoneOf({}, CLOCKED);
+    await page.clock.setFixedTime(new Date('2026-03-02T15:00:30Z'));
+    await openOn(page, plain);
+    plain.move(STORE);
+    expect(await page.locator('#arrival').isHidden()).toBe(true);
+
+    await plain.change(pickedUp({ dropoff: FAR_DOOR }));
+    await expect.poll(() => text(page, 'arrival')).toMatch(/^Arriving 10:10\s?–\s?10:21\sAM$/);
+    plain.move({ lat: 40.77, lng: STORE.lng });
+    await expect.poll(() => text(page, 'arrival')).toMatch(/^Arriving 10:03\s?–\s?10:09\sAM$/);
+    plain.move(FAR_DOOR);
+    await expect.poll(() => text(page, 'arrival')).toBe('Arriving any minute now');
+
+    await plain.change(delivered({ dropoff: FAR_DOOR }));
+    await page.locator('#arrival').waitFor({ state: 'hidden' });
+    expect(plain.failures).toEqual([]);
+  });
+
+  it('says an arrival with JavaScript off, and not by a position that is old', async () => {
+    await plain.change(pickedUp({ dropoff: FAR_DOOR }));
+    plain.move(STORE);
+    const html = async () => (await fetch(`${plain.url}/track/${TOKEN}`)).text();
+    expect(await html()).toContain('Arriving in 10 to 21 min');
+    plain.move(STORE, 100_000);
+    expect(await html()).not.toContain('Arriving');
   });
 });
 

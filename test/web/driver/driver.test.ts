@@ -510,7 +510,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
 
   it('reports its position while it stands still, and keeps its connection alive', async () => {
     const store = await world.newStore('Kiosk');
-    const phone = await world.newPhone({ at: store.point });
+    const phone = await world.newPhone({ at: store.point, own: true });
     await phone.page.clock.install();
     const sent: string[] = [];
     phone.page.on('websocket', (socket) => {
@@ -529,7 +529,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   it('gets its orders where sockets are blocked', async () => {
     const store = await world.newStore('Court House');
     const token = await world.newDriver();
-    const phone = await world.newPhone({ at: store.point });
+    const phone = await world.newPhone({ at: store.point, own: true });
     await phone.page.routeWebSocket(/\/driver\/live/, (socket) => void socket.close());
     await phone.page.goto(`${world.service.url}/driver`);
     await phone.page.getByLabel('Driver token').fill(token);

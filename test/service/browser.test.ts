@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { TRACKING_GONE_AFTER_MS } from '../../src/tracking/view.ts';
-import { findChromium, launchBrowser } from '../harness/chromium.ts';
+import { type Browser, findChromium, launchBrowser } from '../harness/chromium.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { dropoffNear } from '../harness/towns.ts';
 import {
   addFreeDriver,
@@ -23,69 +24,70 @@ const jpeg = () =>
     .jpeg()
     .toBuffer();
 
-/** A new page of a browser of its own, and what it complains of. */
-async function withPage(look: (page: Page, problems: string[]) => Promise<void>): Promise<void> {
-  const browser = await launchBrowser();
-  try {
-    const page = await browser.context.newPage();
-    const problems: string[] = [];
-    page.on('console', (message) => problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(error.message));
-    await look(page, problems);
-  } finally {
-    await browser.close();
-  }
-}
-
 /** What a driver does to his order besides picking it up and delivering it. */
-function act(service: Running, driver: Driver, orderId: string, step: string, body: object) {
+function act(service: ServiceHere, driver: Driver, orderId: string, step: string, body: object) {
   return ask(service, `/driver/orders/${orderId}/${step}`, { method: 'POST', key: driver.token, body });
 }
 
-describe.skipIf(!findChromium())('the tracking page of the built service in Chromium', () => {
-  let database: FreshDatabase;
-  let service: Running;
-  const folder = newDataDir();
+let database: FreshDatabase;
+let service: ServiceHere;
+let browser: Browser;
+let page: Page;
+/** What the browser complains of, and the requests of its pages, in the test so far. */
+const problems: string[] = [];
+const requests: string[] = [];
+const folder = newDataDir();
 
-  beforeAll(async () => {
-    database = await freshDatabase();
-    service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
-  });
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
-    folder.remove();
-  });
+beforeAll(async () => {
+  if (!findChromium()) return;
+  database = await freshDatabase();
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
+  browser = await launchBrowser();
+  page = await browser.context.newPage();
+  page.on('console', (message) => problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('request', (request) => requests.push(request.url()));
+});
+afterEach(async () => {
+  await page?.goto('about:blank');
+  problems.length = 0;
+  requests.length = 0;
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+  await database?.drop();
+  folder.remove();
+});
 
+describe.skipIf(!findChromium())('the tracking page of the service in Chromium', () => {
   test('shows an order from waiting to the photo without a reload, and nobody else’s business', async () => {
     const store = await addStore(database.sql, { name: 'Corner <b>Market</b>' });
     const order = (await place(service, store)).body.order;
-    await withPage(async (page, problems) => {
-      await page.goto(`${service.url}/track/${order.tracking_token}`);
-      await page.evaluate(() => Object.assign(globalThis, { neverReloaded: true }));
-      const headline = () => page.textContent('#headline');
-      await expect.poll(headline).toContain('Finding a driver');
+    await page.goto(`${service.url}/track/${order.tracking_token}`);
+    await page.evaluate(() => Object.assign(globalThis, { neverReloaded: true }));
+    const headline = () => page.textContent('#headline');
+    await expect.poll(headline).toContain('Finding a driver');
 
-      const driver = await addFreeDriver(service, database.sql, store.point, { name: 'Ana Secretname' });
-      await expect.poll(headline).toContain('Ana is on the way to the store');
-      await untilOrder(service, store, order.id, { status: 'driver_assigned' });
-      expect((await driver.pickUp(order.id)).status).toBe(200);
-      await expect.poll(headline).toContain('Ana is on the way with your order');
-      await driver.at(northOf(store.point, 300));
-      await expect.poll(() => page.locator('#map .pin').count()).toBe(2);
+    const driver = await addFreeDriver(service, database.sql, store.point, { name: 'Ana Secretname' });
+    await expect.poll(headline).toContain('Ana is on the way to the store');
+    await untilOrder(service, store, order.id, { status: 'driver_assigned' });
+    expect((await driver.pickUp(order.id)).status).toBe(200);
+    await expect.poll(headline).toContain('Ana is on the way with your order');
+    await driver.at(northOf(store.point, 300));
+    await expect.poll(() => page.locator('#map .pin').count()).toBe(2);
 
-      expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
-      await expect.poll(headline).toContain('delivered');
-      const shown = page.locator('img[src$="/photo"]');
-      await expect.poll(() => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth)).toBe(640);
-      expect(await page.evaluate(() => 'neverReloaded' in globalThis)).toBe(true);
+    expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
+    await expect.poll(headline).toContain('delivered');
+    const shown = page.locator('img[src$="/photo"]');
+    await expect.poll(() => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth)).toBe(640);
+    expect(await page.evaluate(() => 'neverReloaded' in globalThis)).toBe(true);
 
-      const text = await page.content();
-      for (const secret of ['Secretname', 'Jordan', 'jordan@example.com', '+1415555', 'Valencia', '<b>Market</b>']) {
-        expect(text).not.toContain(secret);
-      }
-      expect(problems).toEqual([]);
-    });
+    const text = await page.content();
+    for (const secret of ['Secretname', 'Jordan', 'jordan@example.com', '+1415555', 'Valencia', '<b>Market</b>']) {
+      expect(text).not.toContain(secret);
+    }
+    expect(problems).toEqual([]);
   });
 
   test('shows what anybody typed as text, or not at all', async () => {
@@ -104,25 +106,23 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
       })
     ).body.order;
     expect(order.status).toBe('driver_assigned');
-    await withPage(async (page, problems) => {
-      const response = await page.goto(`${service.url}/track/${order.tracking_token}`);
-      expect(response?.headers()).toMatchObject({
-        'referrer-policy': 'no-referrer',
-        'cache-control': 'no-store',
-        'content-security-policy': expect.stringMatching(
-          /^default-src 'none'; script-src 'self' 'sha256-[^']+'; style-src 'self'; /,
-        ),
-      });
-      await page.locator('#link[data-state=live]').waitFor();
-      await page.locator('.driver-pin').waitFor();
-      expect(await page.textContent('#headline')).toBe(`${evil('driver')} is on the way to the store`);
-      expect(await page.textContent('#store')).toBe(evil('store'));
-      expect(await page.locator('#map bdi').allTextContents()).toEqual([evil('store'), evil('driver')]);
-      expect(await page.locator('img').count()).toBe(0);
-      expect(await page.title()).toBe(`${evil('driver')} is on the way to the store · ${evil('store')}`);
-      expect(await page.content()).not.toMatch(/title='(customer|line1|line2|city)'/);
-      expect(problems).toEqual([]);
+    const response = await page.goto(`${service.url}/track/${order.tracking_token}`);
+    expect(response?.headers()).toMatchObject({
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'content-security-policy': expect.stringMatching(
+        /^default-src 'none'; script-src 'self' 'sha256-[^']+'; style-src 'self'; /,
+      ),
     });
+    await page.locator('#link[data-state=live]').waitFor();
+    await page.locator('.driver-pin').waitFor();
+    expect(await page.textContent('#headline')).toBe(`${evil('driver')} is on the way to the store`);
+    expect(await page.textContent('#store')).toBe(evil('store'));
+    expect(await page.locator('#map bdi').allTextContents()).toEqual([evil('store'), evil('driver')]);
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe(`${evil('driver')} is on the way to the store · ${evil('store')}`);
+    expect(await page.content()).not.toMatch(/title='(customer|line1|line2|city)'/);
+    expect(problems).toEqual([]);
   });
 
   test('a driver who gave the order back is on no page, in no status and in no message again', async () => {
@@ -232,11 +232,9 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
     expect(await statuses()).toEqual([410, 410, 410]);
     await expect(openSocket(service, `${path}/live`)).rejects.toThrow('refused with 410');
     expect((await ask(service, `${path}/status`)).body.error.code).toBe('gone');
-    await withPage(async (page) => {
-      expect((await page.goto(`${service.url}${path}`))?.status()).toBe(410);
-      expect(await page.textContent('h1')).toBe('This link has expired');
-      expect(await page.locator('img').count()).toBe(0);
-    });
+    expect((await page.goto(`${service.url}${path}`))?.status()).toBe(410);
+    expect(await page.textContent('h1')).toBe('This link has expired');
+    expect(await page.locator('img').count()).toBe(0);
   });
 
   test('an unknown token is a plain 404 page', async () => {
@@ -244,5 +242,54 @@ describe.skipIf(!findChromium())('the tracking page of the built service in Chro
     expect(answer.status).toBe(404);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.text).toContain('This link is not known');
+  });
+});
+
+describe.skipIf(!findChromium())('/docs of the service in Chromium', () => {
+  /** Opens a page of the documents. Nothing comes from elsewhere. */
+  async function openDocs(path: string): Promise<void> {
+    await page.setViewportSize({ width: 1_200, height: 900 });
+    const response = await page.goto(`${service.url}${path}`);
+    expect(response?.headers()['content-security-policy']).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; /,
+    );
+    await page.locator('.opblock').first().waitFor();
+  }
+  const elsewhere = () => requests.filter((url) => !/^(?:data|blob):/.test(url) && !url.startsWith(service.url));
+
+  const paths = () => page.locator('.opblock-summary-path').evaluateAll((all) => all.map((one) => one.textContent));
+
+  test('shows the operations, and a request is sent with the key', async () => {
+    const store = await addStore(database.sql);
+    const { order } = (await place(service, store)).body;
+    await openDocs('/docs');
+    expect((await paths()).map((path) => path?.replaceAll('\u200b', ''))).toContain('/orders/create');
+    await page.locator('.btn.authorize').first().click();
+    await page.locator('.auth-container input').first().fill(store.apiKey);
+    await page.locator('.auth-btn-wrapper .authorize').first().click();
+    await page.locator('.btn-done').first().click();
+
+    const operation = page.locator('#operations-Orders-getOrder');
+    await operation.locator('.opblock-summary-control').click();
+    await operation.locator('.try-out__btn').click();
+    await operation.locator('.parameters input').first().fill(order.id);
+    await operation.locator('.btn.execute').click();
+    const status = operation.locator('.live-responses-table .response-col_status').last();
+    await expect.poll(() => status.textContent()).toContain('200');
+    expect(await operation.locator('.live-responses-table').textContent()).toContain(order.tracking_token);
+    expect([problems, elsewhere()]).toEqual([[], []]);
+  });
+
+  test('shows the operations of drivers', async () => {
+    await openDocs('/docs/drivers');
+    expect((await paths()).map((path) => path?.replaceAll('\u200b', ''))).toContain('/driver/duty');
+    expect([problems, elsewhere()]).toEqual([[], []]);
+  });
+
+  test('the documents are those of the routes that are served', async () => {
+    const { status, body, headers } = await ask<{ paths: object }>(service, '/openapi.json');
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(Object.keys(body.paths)).toContain('/orders/{id}/cancel');
+    expect(headers.get('etag')).toMatch(/^"[\w-]{22}"$/);
   });
 });

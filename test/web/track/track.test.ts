@@ -8,12 +8,13 @@ import { type PageServer, servePage } from '../page-server.ts';
 
 const STORE = { lat: 40.7411, lng: -73.9897 };
 const DRIVER = { lat: 40.7321, lng: -73.9811 };
-/** A time-out for what the page does slowly: retries and polling. */
 
 describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', () => {
   let server: PageServer;
   let browser: Awaited<ReturnType<typeof launchBrowser>>;
   let context: BrowserContext;
+  /** The page of every test, which leaves it empty: a browser opens a new one at the price of many loads. */
+  let kept: Page;
   /** Errors in the browser: refusals by the policy, missing files and exceptions. */
   let complaints: string[] = [];
 
@@ -21,9 +22,15 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     server = await servePage({ tileUrl: '/tiles/{z}/{x}/{y}.jpg', sandbox: true });
     browser = await launchBrowser({ width: 360, height: 740 });
     context = browser.context;
+    kept = context.pages()[0] ?? (await context.newPage());
+    kept.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
+    kept.on('pageerror', (error) => complaints.push(String(error)));
   });
   afterEach(async () => {
-    for (const page of context.pages().slice(1)) await page.close();
+    await kept.unrouteAll();
+    kept.removeAllListeners('request');
+    await kept.goto('about:blank');
+    await kept.emulateMedia({ colorScheme: null });
     await expect.poll(() => server.sockets()).toBe(0);
     complaints = [];
     server.forgetPosition();
@@ -37,23 +44,20 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
   });
 
   async function open(): Promise<Page> {
-    const page = await context.newPage();
-    page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    await page.goto(`${server.url}/track/${TOKEN}`);
-    return page;
+    await kept.goto(`${server.url}/track/${TOKEN}`);
+    return kept;
   }
-  /** Opens a page and waits for its socket and snapshot. */
+  /** Opens the page and waits for its socket and snapshot. */
   async function openLive(): Promise<Page> {
     const page = await open();
     await page.locator('#link[data-state=live]').waitFor();
     return page;
   }
   /**
-   * Opens a page with a clock of its own, which advances 3 s before each question that is put to it `later`.
+   * Opens the page with a clock of its own, which advances 3 s before each question that is put to it `later`.
    */
   async function openHurried() {
-    const page = await context.newPage();
+    const page = kept;
     await page.clock.install();
     const later = async <Value>(question: () => Promise<Value>) => {
       await page.clock.fastForward(3_000);
@@ -103,7 +107,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
 
   it('says that its script did not load, and loads itself again', async () => {
     await server.change(assigned());
-    const page = await context.newPage();
+    const page = kept;
     await page.clock.install();
     let asked = 0;
     await page.route('**/assets/track-*.js', (route) => (++asked === 1 ? route.abort() : route.continue()));
@@ -113,12 +117,11 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await page.clock.fastForward(15_000);
     await page.locator('#link[data-state=live]').waitFor();
     expect(await page.locator('#unloaded').isVisible()).toBe(false);
-    await page.close();
   });
 
   it('asks again for a photo that did not load', async () => {
     await server.change(delivered({ deliveredAt: new Date().toISOString() }));
-    const page = await context.newPage();
+    const page = kept;
     await page.clock.install();
     let asked = 0;
     await page.route('**/photo', (route) => (++asked === 1 ? route.abort() : route.continue()));
@@ -457,7 +460,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await server.change(pickedUp());
     server.move(STORE);
     const hosts = new Set<string>();
-    const page = await context.newPage();
+    const page = kept;
     page.on('request', (request) => hosts.add(new URL(request.url()).origin));
     const response = await page.goto(`${server.url}/track/${TOKEN}`);
     await page.locator('.driver-pin').waitFor();
@@ -466,7 +469,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
   });
 
   it('is a plain page for an unknown link and for one that has expired', async () => {
-    const page = await context.newPage();
+    const page = kept;
     const look = async () => {
       const response = await page.goto(`${server.url}/track/${TOKEN}`);
       return [response?.status(), await page.locator('h1').textContent()];
@@ -489,14 +492,14 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     try {
       await other.change(pickedUp());
       other.move(DRIVER);
-      const page = await context.newPage();
+      const page = kept;
       const origins = new Set<string>();
       page.on('request', (request) => origins.add(new URL(request.url()).origin));
       await page.goto(`${other.url}/track/${TOKEN}`);
       await expect.poll(() => asked.length).toBeGreaterThan(3);
       expect(asked.filter(({ referer, cookie, origin }) => referer ?? cookie ?? origin)).toEqual([]);
       await expect.poll(() => [...origins].sort()).toEqual([origin, other.url].sort());
-      await page.close();
+      await page.goto('about:blank');
     } finally {
       await other.close();
       // A browser opens connections in advance without a request, and a close waits for those too.

@@ -27,7 +27,8 @@ const CHECKS = [
 /** Files that are named for the time they took. */
 const SLOWEST = 10;
 const REDIS = ['redis-server', 'valkey-server'];
-const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/** As test/harness/chromium.ts finds it. */
+const CHROMIUM = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 await prepare();
 const redis = process.env.REDIS_URL ? 'REDIS_URL' : onPath(REDIS);
@@ -140,7 +141,7 @@ function tellSlowest(testFiles) {
 
 /**
  * The time that cores worked for this run, where the system says so: of this process and of every one that it, or
- * one of these, has waited for.
+ * one of these, has waited for. Renderers of a browser outlive it, so that theirs is missing.
  */
 function tellCoreSeconds() {
   if (process.platform !== 'linux') return;

@@ -4,7 +4,8 @@ import { WEBHOOK_TESTS_PER_MINUTE } from '../../src/events/webhook-test.ts';
 import { MAX_WEBHOOKS_SET } from '../../src/limits.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { type Answer, addFreeDriver, addStore, ask, type Body, place, type Store, untilOrder } from './clients.ts';
 
@@ -19,7 +20,7 @@ type WebhookBody = Body & {
 };
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let receiver: WebhookReceiver;
 let cli: <Result = Record<string, string>>(...args: string[]) => Promise<Result>;
 const data = newDataDir();
@@ -30,7 +31,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', LOG_LEVEL: 'debug' };
   cli = (...args) => runCli(env, ...args);
-  service = await startBuiltService(env);
+  service = await startServiceHere(env);
   receiver = await startWebhookReceiver(({ path }) => (answers.has(path) ? (answers.get(path) ?? null) : 204));
 });
 afterAll(async () => {

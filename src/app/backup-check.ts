@@ -2,13 +2,13 @@ import { createECDH, createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Backup, NotRestored, type Restored, restoreBackup } from '../embedded/backup-cluster.ts';
 import { ROLE } from '../embedded/postgres-cluster.ts';
 import { photoPath } from '../photos/photo-storage.ts';
 import type { Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { MIGRATIONS } from '../runtime/database.ts';
-import { type Backup, NotRestored, type Restored, restoreBackup } from '../sandbox/backup-cluster.ts';
-import * as checks from '../store/backup-checks.ts';
+import * as checks from '../store/operator/backup-checks.ts';
 
 /** Photos that one statement names. */
 const PHOTOS_PART = 5_000;

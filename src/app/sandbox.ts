@@ -1,8 +1,10 @@
 import type { Config } from '../config.ts';
 import { findAddress } from '../dispatch/find-address.ts';
 import { newWebhookSecret } from '../events/webhook-signature.ts';
+import { connect } from '../postgres/connect.ts';
 import type { Closers } from '../runtime/closers.ts';
 import type { Database } from '../runtime/database.ts';
+import { StartError } from '../runtime/start-error.ts';
 import { DEMO_STORE, ensureDemo, tellDemoStore } from '../sandbox/demo.ts';
 import { startGeocoderStandIn } from '../sandbox/geocoder-stand-in.ts';
 import { startRouterStandIn } from '../sandbox/router-stand-in.ts';
@@ -72,4 +74,25 @@ function mapOf(config: Config) {
     const answer = await findAddress(places, address, 'simulated drivers');
     return answer.kind === 'found' ? answer.point : null;
   };
+}
+
+/**
+ * Keeps simulated drivers off a database that no sandbox made: they would take its customers' orders. It comes before
+ * the migrations, which would leave another build's database changed.
+ *
+ * @throws {StartError} if there are stores, and the demo's is not among them
+ */
+export async function keepOffRealStores({ sandbox, simulatedDrivers }: Config, url: string): Promise<void> {
+  if (!sandbox || simulatedDrivers === 0) return;
+  const sql = connect({ url, max: 1, applicationName: 'sameday stores' });
+  try {
+    const store = openStore({ sql, commits: sql, lists: sql, processId: 'sameday stores' });
+    if (!(await store.hasOnlyOtherStores(DEMO_STORE.name, DEMO_STORE.address))) return;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+  throw new StartError(
+    'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, ' +
+      'or set another DATABASE_URL.',
+  );
 }

@@ -22,7 +22,7 @@ import { openTransport } from '../transport/transport.ts';
 import { buildApi } from './api.ts';
 import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
-import { openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
+import { keepOffRealStores, openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
 import { tellOfEvents, withStripe } from './stripe.ts';
 import { startWorkers } from './worker.ts';
 
@@ -91,7 +91,7 @@ async function start(
   const withMap = await withRouter(await withGeocoder(settings, closers), closers);
   const { config, standIn } = await withStripe(withMap, closers);
   const isApi = config.roles.has('api');
-  const database = await openDatabase(config, say, logger, closers);
+  const database = await openDatabase(config, say, logger, closers, (url) => keepOffRealStores(config, url));
   const replaced = new AbortController();
   if (isApi) {
     const lock = { ...database, hasRedis: config.redisUrl !== null };

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
-import { addBackupCommands } from '../cli/backup.ts';
 import { CommandError, withContext } from '../cli/context.ts';
 import { Listed } from '../cli/list.ts';
 import { escapeLines, type Output, openOutput, type Streams } from '../cli/output.ts';
@@ -13,6 +12,7 @@ import { addPayoutCommands } from '../payments/payout-command.ts';
 import { databaseRemedy } from '../runtime/remedies.ts';
 import { errorFields } from '../telemetry.ts';
 import { addTextCommands } from '../texts/text-command.ts';
+import { addBackupCommands } from './backup.ts';
 import { addCheckCommand } from './check.ts';
 import { chooseColumns } from './columns.ts';
 import { addCompletionCommand } from './completion.ts';

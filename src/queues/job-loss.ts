@@ -1,4 +1,4 @@
-import { type QueueBackend, refuseWhileAway } from './queues.ts';
+import { type QueueBackend, refuseWhileAway } from './backend.ts';
 import { within } from './within.ts';
 
 /** Detects that the queues' backend has lost its jobs. */

@@ -9,13 +9,13 @@ import {
   type WorkerOptions,
   withBackend,
 } from 'bullmq';
-import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
 import { JOB_ATTEMPTS, JOB_BACKOFF_MS, LOSS_REPORT_MS } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import { isReached, type QueueBackend, refuseWhileAway } from './backend.ts';
 import { givenBack } from './give-back.ts';
 import { holdWhileAway, JOB_HELD_RETRY_MS } from './hold-while-away.ts';
 import { inTurn } from './in-turn.ts';
@@ -35,11 +35,6 @@ const WORKER_RETRY_MS = 1_000;
 export const JOB_FINISH_MS = 2_500;
 /** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
 const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
-
-/** BullMQ's backend: Redis, or Postgres where there is none. The pool's search path must be `bullmq`. */
-export type QueueBackend =
-  | { readonly kind: 'redis'; readonly connection: Redis; readonly prefix: string }
-  | { readonly kind: 'postgres'; readonly pool: Pool };
 
 /** Creates or updates BullMQ's tables in Postgres. Several processes may run it at once. */
 export async function migrateQueues(pool: Pool): Promise<void> {
@@ -89,14 +84,6 @@ export function createQueues(
     }),
   );
 }
-
-/** @throws while Redis is away: the client would keep each command in memory until Redis is back */
-export function refuseWhileAway(backend: QueueBackend): void {
-  if (!isReached(backend)) throw Object.assign(new Error('the queue is not reachable'), { code: 'QUEUE_AWAY' });
-}
-
-const isReached = (backend: QueueBackend): boolean =>
-  backend.kind === 'postgres' || backend.connection.status === 'ready';
 
 function openQueue(name: QueueName, backend: QueueBackend): AnyQueue {
   const defaultJobOptions = {

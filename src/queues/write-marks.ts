@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { LOSS_REPORT_MS } from '../limits.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import type { QueueBackend } from './backend.ts';
 import { tellOfLoss } from './job-loss.ts';
-import type { QueueBackend } from './queues.ts';
 
 /** Longest time from one mark of a process to the next, and so until a loss is noticed. */
 export const WRITE_MARK_MS = 1_000;

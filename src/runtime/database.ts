@@ -9,8 +9,6 @@ import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { MigrationRefused } from '../postgres/migration-files.ts';
 import { startBreaker } from '../postgres/start-breaker.ts';
-import { DEMO_STORE } from '../sandbox/demo.ts';
-import { openStore } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import { checkPort } from './port.ts';
@@ -45,19 +43,21 @@ export type Database = {
  * Opens the Postgres of DATABASE_URL, or else the embedded one under DATA_DIR, and migrates it.
  *
  * @param say prints a line for the operator
- * @throws {StartError} if it cannot be started or migrated, or simulated drivers must keep off it
+ * @param mayUse rejects where this start must keep off the database, which is then left as it is
+ * @throws {StartError} if it cannot be started or migrated, and what `mayUse` throws
  */
 export async function openDatabase(
   config: Config,
   say: (line: string) => void,
   logger: Logger,
   closers: Closers,
+  mayUse: (url: string) => Promise<void> = async () => undefined,
 ): Promise<Database> {
   const processId = randomBytes(6).toString('hex');
   const url = config.databaseUrl ?? (await startEmbedded(config, say, closers));
   // Not before the claim, which says more of a sandbox that runs already.
   checkPort(config);
-  await keepOffRealStores(config, url).catch(asDatabaseError);
+  await mayUse(url).catch(asDatabaseError);
   const left: string[] = [];
   const leave = (names: readonly string[]) => left.push(...names);
   const applied = await migrateDatabase({ url, dir: MIGRATIONS, leave, tell: say }).catch(asDatabaseError);
@@ -85,27 +85,6 @@ export async function openDatabase(
   });
   closers.add('lists', () => lists.end({ timeout: 1 }));
   return { url, sql, commits, lists, processId, isAway: breaker.isOpen };
-}
-
-/**
- * Keeps simulated drivers off a database that no sandbox made: they would take its customers' orders. It comes before
- * the migrations, which would leave another build's database changed.
- *
- * @throws {StartError} if there are stores, and the demo's is not among them
- */
-async function keepOffRealStores({ sandbox, simulatedDrivers }: Config, url: string): Promise<void> {
-  if (!sandbox || simulatedDrivers === 0) return;
-  const sql = connect({ url, max: 1, applicationName: 'sameday stores' });
-  try {
-    const store = openStore({ sql, commits: sql, lists: sql, processId: 'sameday stores' });
-    if (!(await store.hasOnlyOtherStores(DEMO_STORE.name, DEMO_STORE.address))) return;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
-  throw new StartError(
-    'The database has stores that no sandbox made, and simulated drivers would take their orders. Remove SANDBOX=1, ' +
-      'or set another DATABASE_URL.',
-  );
 }
 
 /**

@@ -14,9 +14,9 @@ import {
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '../../src/postgres/connect.ts';
+import { freePort } from '../harness/free-port.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { findProgram } from '../harness/programs.ts';
-import { freePort } from '../harness/free-port.ts';
 import { later } from './later.ts';
 import { processesOf, signal } from './postgres.ts';
 

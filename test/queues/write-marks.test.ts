@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { QueueBackend } from '../../src/queues/backend.ts';
 import { createJobLossCheck } from '../../src/queues/job-loss.ts';
-import type { QueueBackend } from '../../src/queues/queues.ts';
 import { startWriteMarks, type WriteMarks } from '../../src/queues/write-marks.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';

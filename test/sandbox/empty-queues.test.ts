@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { QueueBackend } from '../../src/queues/backend.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
-import { createQueues, migrateQueues, type QueueBackend, startWorker } from '../../src/queues/queues.ts';
+import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { emptyRedisQueues } from '../../src/sandbox/empty-queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

@@ -1,6 +1,6 @@
-import { FIRST_ID } from '../domain/ids.ts';
-import type { Sql } from '../postgres/connect.ts';
-import { active } from './fragments.ts';
+import { FIRST_ID } from '../../domain/ids.ts';
+import type { Sql } from '../../postgres/connect.ts';
+import { active } from '../fragments.ts';
 
 /** Most ids that are named of what breaks one rule: enough to look at. */
 const NAMED_IDS = 5;

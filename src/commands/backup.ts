@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { CommandError } from './context.ts';
-import { type ActAlone, zonedTime } from './parts.ts';
+import { CommandError } from '../cli/context.ts';
+import { type ActAlone, zonedTime } from '../cli/parts.ts';
 
 /** Exit code where nothing can be said of a backup. */
 const NOT_CHECKED = 2;

@@ -13,11 +13,11 @@ import {
 import { copyFile, cp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { binFolder, prepareBinaries } from '../embedded/postgres-binaries.ts';
-import { run, spawnOptions } from '../embedded/postgres-cluster.ts';
-import { startPostmaster, stopPostmaster } from '../embedded/postgres-process.ts';
-import { clusterUser } from '../embedded/postgres-user.ts';
 import { connect, type Sql } from '../postgres/connect.ts';
+import { binFolder, prepareBinaries } from './postgres-binaries.ts';
+import { run, spawnOptions } from './postgres-cluster.ts';
+import { startPostmaster, stopPostmaster } from './postgres-process.ts';
+import { clusterUser } from './postgres-user.ts';
 
 /** Longest restore of a dump, and longest replay of a log: one that is begun in the evening has ended by morning. */
 const RESTORE_MS = 6 * 60 * 60_000;

@@ -8,7 +8,10 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { prepare, ROOT } from './prepare.mjs';
 
-const bin = (name) => join(ROOT, 'node_modules/.bin', process.platform === 'win32' ? `${name}.cmd` : name);
+const bin = (name) =>
+  name === 'node'
+    ? process.execPath
+    : join(ROOT, 'node_modules/.bin', process.platform === 'win32' ? `${name}.cmd` : name);
 const own = ['--quick', '--all', '--after'];
 const quick = process.argv.includes('--quick');
 const all = process.argv.includes('--all');

@@ -33,7 +33,8 @@ export async function startLiveDatabase(): Promise<LiveDatabase> {
   const server = await startPostgis({ ...archive, fsync: 'off' });
   if (server === undefined) throw new Error('There is no Postgres of Debian');
   const admin = connect({ url: server.url, applicationName: 'test', max: 1 });
-  await admin`create database live`.finally(() => admin.end({ timeout: 5 }));
+  await admin`create database live`;
+  await admin.end({ timeout: 5 });
   const url = withDatabase(server.url, 'live');
   await migrateDatabase({ url, dir: join(import.meta.dirname, '../../migrations') });
   const sql = connect({ url, applicationName: 'test', max: 2, statementTimeoutMs: STEP_MS, deadlineMs: STEP_MS });

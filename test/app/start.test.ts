@@ -142,7 +142,7 @@ test('simulated drivers do not start on a database whose stores no sandbox made,
   const [{ id, name, sha256 }] = (await newest()) as unknown as [{ id: number; name: string; sha256: string }];
   await database.sql`delete from schema_migrations where id = ${id}`;
   await expect(start({})).rejects.toThrow('The database has stores that no sandbox made');
-  expect((await newest())[0]?.id).toBe(id - 1);
+  expect((await newest())[0]?.id).toBeLessThan(id);
   await database.sql`insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256})`;
   expect(await database.sql`select from drivers`).toHaveLength(0);
   await (await start({ SIMULATED_DRIVERS: '0' })).close();

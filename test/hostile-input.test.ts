@@ -238,15 +238,15 @@ const RUNS = 5;
  * Then four times the input takes more than ten times as long: that is 16 times for quadratic work, and caches and
  * the collector of garbage do not make it of linear work, as they do of twice the input at times.
  */
-function isSuperlinear(of: (length: number) => () => unknown): boolean {
+function isSuperlinear(of: (length: number) => () => unknown, costOf = millisOf): boolean {
   const [once, twice] = [of(LENGTH), of(2 * LENGTH)];
-  const best = (work: () => unknown) => Math.min(millisOf(work), millisOf(work));
+  const best = (work: () => unknown) => Math.min(costOf(work), costOf(work));
   const isSlower = [1, 2, 3].every(() => {
     let [onceMs, twiceMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
     for (let run = 0; run < RUNS; run++) {
-      twiceMs = Math.min(twiceMs, millisOf(twice));
+      twiceMs = Math.min(twiceMs, costOf(twice));
       if (twiceMs < QUICK_MS) return false;
-      onceMs = Math.min(onceMs, millisOf(once));
+      onceMs = Math.min(onceMs, costOf(once));
     }
     return twiceMs > 3 * onceMs;
   });
@@ -254,9 +254,14 @@ function isSuperlinear(of: (length: number) => () => unknown): boolean {
 }
 
 test('quadratic work is told from linear work', () => {
-  const places = (length: number) => () => /file:.*\/src/.test('file:'.repeat(length / 5));
-  const scan = (length: number) => () => 'a'.repeat(1_000 * length).indexOf('b');
-  expect([places, scan].map(isSuperlinear)).toEqual([true, false]);
+  // By steps and not by a clock, which other work on the machine slows.
+  const steps = (work: () => unknown) => work() as number;
+  const quadratic = (length: number) => () => (length / 1_000) ** 2;
+  const linear = (length: number) => () => length / 100;
+  /** What takes a cache longer from some size on. */
+  const leap = (length: number) => () => (length > LENGTH ? length / 100 : length / 200);
+  const judged = [quadratic, linear, leap].map((of) => isSuperlinear(of, steps));
+  expect(judged).toEqual([true, false, false]);
 });
 
 test('no input of 16 KB takes more than its share of time, wherever a client can put it', () => {

@@ -51,6 +51,6 @@ test('a stop does not wait for it, and the next start goes on', async () => {
   // Postgres notices the lost client only at the end of its statement.
   await writer.rollback();
   expect(await migrateDatabase({ url: database.url, dir })).toEqual([INDEX]);
-  expect(await pendingMigrations(database.sql, { dir })).toEqual({ first: [], beside: [] });
+  expect(await pendingMigrations(database.sql, { dir })).toMatchObject({ first: [], beside: [] });
   expect(lines.filter((line) => !line.startsWith('info'))).toEqual([]);
 });

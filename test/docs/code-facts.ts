@@ -52,10 +52,15 @@ export async function routes(): Promise<string[]> {
   );
 }
 
+/** Where commands are made. */
+const COMMANDS = ['commands', 'payments', 'texts', 'events', 'driver-app'].map((name) => `src/${name}`);
+
 /** Every command of the operator's command line with its options. */
 export async function commands(): Promise<Map<string, readonly string[]>> {
   const program = new Command('sameday');
-  const added = (await functionsOf('src/cli')).filter(([name]) => /^add\w+Commands?$/.test(name));
+  const added = (await Promise.all(COMMANDS.map(functionsOf)))
+    .flat()
+    .filter(([name]) => /^add\w+Commands?$/.test(name));
   for (const [, add] of added)
     add(
       program,

@@ -120,7 +120,8 @@ async function start(
   const api = isApi ? await buildApi(parts) : null;
   const server = api?.server ?? (config.portIsSet ? openHealthServer(parts) : null);
   // Two processes without Redis must not take orders for the same drivers, not even for the time of a notice.
-  if (server) replaced.signal.addEventListener('abort', () => server.refuse());
+  if (server && replaced.signal.aborted) server.refuse();
+  else if (server) replaced.signal.addEventListener('abort', () => server.refuse());
   url = server ? await listen(server, config) : null;
   if (config.roles.has('worker')) await startWorkers(parts, trackingUrl(), isApi ? url : null);
   if (url) tellOfEvents(standIn, config, url);

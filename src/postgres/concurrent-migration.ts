@@ -52,7 +52,7 @@ export async function applyBeside(
   migration: Migration & { readonly beside: Beside },
   { tell, pause }: Told,
 ): Promise<boolean> {
-  const { id, name, sha256, beside } = migration;
+  const { id, name, sha256, oldest, beside } = migration;
   for (let looks = 0; !(await takeLock(sql)); looks++) {
     if (looks === 0) tell(`Another process is at work on ${name}`);
     if (looks === LOOKS) throw new MigrationRefused(`${name} is another process's work for ${LOOKS} s: wait for it.`);
@@ -72,6 +72,7 @@ export async function applyBeside(
     else await buildIndex(sql, beside.statement, beside.index);
     await sql`
       insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256}) on conflict do nothing`;
+    if (oldest !== null) await sql`update schema_migrations set oldest = ${oldest} where id = ${id}`;
     return true;
   } finally {
     clearInterval(timer);

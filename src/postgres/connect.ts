@@ -3,21 +3,27 @@ import { connect as dial, isIP, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import postgres from 'postgres';
-import { DB_CONNECTIONS, QUERY_DEADLINE_MS, STATEMENT_TIMEOUT_MS } from '../limits.ts';
+import { below, DB_CONNECTIONS, QUERY_DEADLINE_MS, STATEMENT_TIMEOUT_MS } from '../limits.ts';
 import type { Breaker } from './breaker.ts';
 import { boundStatements } from './deadline.ts';
+import { urlsOfHosts } from './hosts.ts';
 import { ARRAY_OF_ELEMENT, CLIENT_TYPES } from './types.ts';
 
 /** Silence beyond the statement time-out after which a connection that owes an answer counts as dead. */
 const DB_SILENCE_GRACE_MS = 2_000;
 /** Longest time to open a connection and log in; then the attempt is given up and made again. */
 const DB_CONNECT_TIMEOUT_MS = 4_000;
-/** Age below which a connection that ends is taken for refused: by a standby, or by a balancer without a primary. */
-const DB_REFUSED_MS = 1_000;
+/**
+ * Age below which a connection that ends is taken for refused: by a standby, or by a balancer without a primary. Above
+ * DB_CONNECT_TIMEOUT_MS, as a far standby takes long to log in.
+ */
+const DB_REFUSED_MS = 5_000;
 /** Pause before a connection to hosts that all refuse. The client itself would try again without any. */
 const DB_REDIAL_MS = 200;
 /** Most statements of one process that wait for an answer; one more is refused with 503. */
 const MAX_PENDING_QUERIES = 5_000;
+
+below({ DB_CONNECT_TIMEOUT_MS }, { DB_REFUSED_MS });
 
 export type Sql = postgres.Sql;
 
@@ -60,8 +66,11 @@ export function connect(options: {
 }): Sql {
   const { url, tls } = readTls(options.url);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const sockets = createSockets(options.firstHost ?? 0);
-  const sql = postgres(url, {
+  const urls = urlsOfHosts(url);
+  const sockets = createSockets(urls.map(hostOf), options.firstHost ?? 0);
+  // The client knows one host alone. With several it keeps a statement that was sent on a connection that is lost at
+  // once, and answers it with no rows on the next one (postgres 3.4.9, `error` in its connection.js).
+  const sql = postgres(urls[0] as string, {
     ...(options.socket === undefined ? {} : { path: options.socket }),
     max: options.max ?? DB_CONNECTIONS,
     fetch_types: false,
@@ -99,18 +108,26 @@ export function connect(options: {
   });
 }
 
+/** Where the client wants to connect to; a path is that of a Unix socket. */
 type Address = {
   readonly host: readonly string[];
   readonly port: readonly number[];
   readonly path?: string | false;
 };
+type Host = { readonly host: string; readonly port: number };
+
+/** Null where the URL names none, so that the client's own default counts. */
+function hostOf(url: string): Host | null {
+  const { hostname, port } = new URL(url);
+  if (hostname === '') return null;
+  return { host: decodeURIComponent(hostname).replace(/^\[|\]$/g, ''), port: port === '' ? 5432 : Number(port) };
+}
 
 type Sockets = {
   /** Opens the pool's next socket, to the host that answered last, or else to the next one. */
   open(address: Address): Promise<Socket>;
   /**
-   * Returns a function that destroys the sockets that have received nothing meanwhile, and leaves their host. Idle
-   * ones are replaced.
+   * Returns a function that destroys the sockets that have received nothing meanwhile. Idle ones are replaced.
    */
   watch(): () => void;
   /** Does so for `silenceMs` from now. */
@@ -119,7 +136,7 @@ type Sockets = {
   close(): void;
 };
 
-function createSockets(firstHost: number): Sockets {
+function createSockets(hosts: readonly (Host | null)[], firstHost: number): Sockets {
   const all = new Map<Socket, { readonly host: number; readonly openedMs: number }>();
   let turn = firstHost;
   /** Number of hosts that have refused in a row. */
@@ -147,20 +164,18 @@ function createSockets(firstHost: number): Sockets {
     return () => {
       const silent = before.filter(({ socket, bytesRead }) => !socket.destroyed && socket.bytesRead === bytesRead);
       for (const { socket } of silent) socket.destroy();
-      // It may accept connections and say nothing on them, too.
-      if (silent.some(({ socket }) => all.get(socket)?.host === turn)) turn++;
     };
   };
 
   return {
-    async open({ host, port, path }) {
+    async open({ host: [ownHost = 'localhost'], port: [ownPort = 5432], path }) {
       judge(performance.now());
-      if (refusals >= host.length) await pause(DB_REDIAL_MS * (0.5 + Math.random() / 2));
+      if (refusals >= hosts.length) await pause(DB_REDIAL_MS * (0.5 + Math.random() / 2));
       if (isClosed) throw Object.assign(new Error('The pool is closed'), { code: 'CONNECTION_ENDED' });
-      const at = turn % host.length;
-      const socket = path ? dial(path) : dial(port[at] as number, host[at] as string);
+      const { host, port } = hosts[turn % hosts.length] ?? { host: ownHost, port: ownPort };
+      const socket = path ? dial(path) : dial(port, host);
       // The client passes this property to TLS as the server's name.
-      Object.assign(socket, { host: host[at], port: port[at] });
+      Object.assign(socket, { host, port });
       all.set(socket, { host: turn, openedMs: performance.now() });
       return socket;
     },
@@ -196,14 +211,19 @@ function readTls(url: string): { url: string; tls?: ConnectionOptions } {
   params.delete('sslrootcert');
   params.delete('sslmode');
   const rest = params.toString();
-  const host = /@([^/:,]+)/.exec(base)?.[1] ?? '';
+  const addresses = urlsOfHosts(base).flatMap((each) => hostOf(each)?.host ?? []);
   return {
     url: rest === '' ? base : `${base}?${rest}`,
     tls: {
       ...(file === null || file === 'system' ? {} : { ca: readFileSync(file, 'utf8') }),
       // verify-ca trusts the authority and leaves the name unchecked.
-      checkServerIdentity: (name, certificate) =>
-        mode === 'verify-ca' ? undefined : checkServerIdentity(isIP(host) ? host : name, certificate),
+      checkServerIdentity: (name, certificate) => {
+        if (mode === 'verify-ca') return undefined;
+        // For an address the client says `localhost`: any of those in the URL will do.
+        const names = addresses.includes(name) ? [name] : addresses.filter((address) => isIP(address) !== 0);
+        const errors = (names.length > 0 ? names : [name]).map((each) => checkServerIdentity(each, certificate));
+        return errors.every((error) => error !== undefined) ? errors[0] : undefined;
+      },
     },
   };
 }

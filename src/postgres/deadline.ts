@@ -94,6 +94,8 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
         resolve(rows);
       };
       statement.reject = (error) => {
+        // Its connection led to a standby: it waits for the next one, within its deadline.
+        if (self.state === null && isDestroyed(error) && pending.has(giveUp)) return handler(self);
         finish();
         reject(error);
       };
@@ -110,6 +112,9 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
     reserve: refuse('reserve'),
   }) as unknown as Sql;
 }
+
+const isDestroyed = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'CONNECTION_DESTROYED';
 
 const refuse = (name: string) => (): Promise<never> =>
   Promise.reject(new Error(`sql.${name} is not safe here: write one statement, or use a pool of one connection.`));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { STATEMENT_TIMEOUT_MS } from '../limits.ts';
+import { QUERY_DEADLINE_MS, STATEMENT_TIMEOUT_MS } from '../limits.ts';
 import {
   applyBeside,
   CONCURRENT_STATEMENT_MS,
@@ -85,6 +85,8 @@ export async function migrateDatabase(options: {
 
 async function migrate({ sql, watch, dir, leave, told, tries }: Migrator): Promise<string[]> {
   const migrations = readMigrations(dir);
+  // With its own deadline: a database that is not there is told at once, and not after that of a long change.
+  await withDeadline(sql`select 1`, QUERY_DEADLINE_MS);
   await send(
     sql,
     `create table if not exists schema_migrations (

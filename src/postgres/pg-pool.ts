@@ -28,7 +28,8 @@ export function pgPools(url: string): { open(settings: PoolConfig): Pool; readon
   }
 
   async function refuseStandby(client: ClientBase): Promise<void> {
-    const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    const question = { text: 'select pg_is_in_recovery() as standby', query_timeout: PG_CONNECT_TIMEOUT_MS };
+    const { rows } = await client.query<{ standby: boolean }>(question);
     if (rows[0]?.standby !== false) throw Object.assign(new Error('The server is a standby'), { code: '25006' });
     if (client instanceof HostClient) client.isPrimary = true;
   }

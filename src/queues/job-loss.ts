@@ -30,8 +30,8 @@ export function createJobLossCheck(backend: QueueBackend): JobLossCheck {
       if ((await ask(() => connection.get(mark))) === 'kept') return;
       await ask(() => connection.set(mark, 'lost'));
       await recover();
-      const before = await ask(() => connection.set(mark, 'kept', 'XX', 'GET'));
-      if (before === NOTICED) await ask(() => connection.set(mark, 'lost'));
+      const answers = await ask(() => connection.multi().get(mark).set(mark, 'kept', 'XX').exec());
+      if (answers?.[0]?.[1] === NOTICED) await ask(() => connection.set(mark, 'lost'));
     },
   };
 }

@@ -62,7 +62,8 @@ export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMar
   function mark(): void {
     if (connection.status !== 'ready') return;
     count().catch((error: Error) => {
-      isDoubtful = true;
+      // One that Redis has refused, for want of memory for one, tells of no loss.
+      if (error.name !== 'ReplyError') isDoubtful = true;
       if (!isClosed) report(error);
     });
   }

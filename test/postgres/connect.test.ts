@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { pgPools } from '../../src/postgres/pg-pool.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { openLink } from '../harness/link.ts';
 
 let database: FreshDatabase;
 let sql: Sql | undefined;
@@ -42,6 +43,21 @@ it('goes to the next host of the URL from one that refuses, and stays there', as
   await Promise.all(Array.from({ length: 3 }, () => pool`select pg_sleep(0.1)`));
   expect(dialled).toBeGreaterThan(0);
   expect(dials).toBe(dialled);
+});
+
+it('fails the first statement of a connection that is lost with it, and does not answer it by another host', async () => {
+  const link = await openLink(database.url);
+  const { host } = new URL(database.url);
+  sql = connect({ url: hosts(new URL(link.url).host, host), applicationName: 'connect test', max: 1 });
+  const lost = sql`select pg_sleep(30)`.then(
+    () => 'answered',
+    () => 'failed',
+  );
+  const asleep = () => database.sql`select from pg_stat_activity where query = 'select pg_sleep(30)'`;
+  await expect.poll(asleep).toHaveLength(1);
+  await link.close();
+  expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  expect(await lost).toBe('failed');
 });
 
 it('pauses where every host refuses', async () => {

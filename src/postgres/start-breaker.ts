@@ -1,6 +1,7 @@
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Breaker } from './breaker.ts';
 import { connect, type Sql } from './connect.ts';
+import { urlsOfHosts } from './hosts.ts';
 
 /** Pause between two probes that ask whether the database answers. */
 const DB_PROBE_EVERY_MS = 500;
@@ -37,21 +38,33 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
+  const hosts = urlsOfHosts(url).length;
+
   async function probe(): Promise<void> {
-    sql ??= connect({ ...options, url, firstHost });
     try {
-      await inTime(sql`select 1`);
+      await askHosts(hosts);
       answered();
     } catch (error) {
-      // The next probe goes to the next host on a new connection, as this one may swallow every probe.
-      void sql.end({ timeout: 0 });
-      sql = null;
-      firstHost++;
       const { code } = error as { code?: unknown };
       if (code === PROBE_LATE && ends.length === 0) ends = silenceListeners.map((listener) => listener());
       if (code !== NO_SLOT_LEFT) failed(error);
     }
     if (!isClosed) timer = setTimeout(() => void probe(), DB_PROBE_EVERY_MS);
+  }
+
+  /** Asks one host, and where it refuses, as a standby does, up to `left` in turn. */
+  async function askHosts(left: number): Promise<void> {
+    sql ??= connect({ ...options, url, firstHost });
+    try {
+      await inTime(sql`select 1`);
+    } catch (error) {
+      // The next question goes to the next host on a new connection, as this one may swallow every question.
+      void sql.end({ timeout: 0 });
+      sql = null;
+      firstHost++;
+      if (left <= 1 || isClosed || (error as { code?: unknown }).code === PROBE_LATE) throw error;
+      await askHosts(left - 1);
+    }
   }
 
   function answered(): void {

@@ -171,8 +171,8 @@ async function askHealth(base: string): Promise<ExchangeReply> {
 }
 
 const NOT_KEPT =
-  'answers, but has neither appendonly nor a save: when it restarts, queued jobs are lost and come late. Nothing owed ' +
-  'is lost, as the outbox in Postgres hands it over again. Set appendonly yes';
+  'answers, but has neither appendonly nor a save: when it restarts, queued jobs are lost and come late. Nothing ' +
+  'owed is lost, as the outbox in Postgres hands it over again. Set appendonly yes';
 
 async function tryRedis(url: string): Promise<string> {
   const { memoryPolicy, isKept } = await readRedis(url).catch((error: unknown) => {

@@ -50,7 +50,7 @@ export function roundedToKilometer({ lat, lng }: Point): Point {
   return { lat: clamp(gridLat, 90), lng: clamp(gridLng, 180) };
 }
 
-/** How far in meters the corner of a square is from its middle: half of the diagonal of 1,112 by 1,112 m, rounded up. */
+/** How far in meters a corner of a square is from its middle: half of the diagonal of 1,112 by 1,112 m, rounded up. */
 export const SHOWN_SQUARE_METERS = 800;
 
 /**

@@ -17,8 +17,8 @@ const DONE: Readonly<Record<Language, Words>> = {
   es: {
     headline: 'Gracias',
     detail:
-      'Stripe nos está pasando la tarjeta. Sus próximas entregas se cobrarán a ella. Si un cobro falla, la entrega lo ' +
-      'indica, y usted puede pedirnos otro enlace para dar otra tarjeta. Puede cerrar esta página.',
+      'Stripe nos está pasando la tarjeta. Sus próximas entregas se cobrarán a ella. Si un cobro falla, la entrega ' +
+      'lo indica, y usted puede pedirnos otro enlace para dar otra tarjeta. Puede cerrar esta página.',
   },
 };
 const CANCELLED: Readonly<Record<Language, Words>> = {

@@ -196,7 +196,8 @@ function nextMigration(migrations: readonly Migration[], applied: readonly Appli
 function whyTooOld(name: string, oldest: number | null, own: number): string {
   const named = `The database is newer than this version: it has ${name}`;
   if (oldest === null) return `${named}. Start the newer version.`;
-  return `${named}, which takes no build before ${numbered(oldest)}; this is ${numbered(own)}. Start the newer version.`;
+  const builds = `takes no build before ${numbered(oldest)}; this is ${numbered(own)}`;
+  return `${named}, which ${builds}. Start the newer version.`;
 }
 
 const numbered = (id: number): string => String(id).padStart(4, '0');

@@ -29,6 +29,8 @@ const CHECKS = [
 ];
 /** Files that are named for the time they took. */
 const SLOWEST = 10;
+/** Lines of a failure that are told again at the end: its words and where it is. */
+const FAILURE_LINES = 6;
 const REDIS = ['redis-server', 'valkey-server'];
 /** As test/harness/chromium.ts finds it. */
 const CHROMIUM = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -62,8 +64,10 @@ if (!quick) tellCoreSeconds();
 if (!quick) tellSkipped(tests);
 for (const { name, output } of failed) if (output) console.log(`${output}\nFAILED: ${name}`);
 // At the very end, where a log that is cut short still has them.
-for (const { name } of tests.filter(({ status }) => status === 'failed'))
-  console.log(`FAILED: ${relative(ROOT, name)}`);
+for (const { name, message } of tests.filter(({ status }) => status === 'failed'))
+  console.log(
+    `FAILED: ${relative(ROOT, name)}${message ? `: ${message.split('\n', FAILURE_LINES).join('\n  ')}` : ''}`,
+  );
 if (failed.length > 0) console.log(`FAILED: ${failed.map(({ name }) => name).join(', ')}`);
 console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`);
 process.exitCode = failed[0]?.code ?? 0;
@@ -125,11 +129,13 @@ function run([name, ...toolArgs], { hear, env: more }) {
 }
 
 function testsOf(testFiles) {
-  return testFiles.flatMap((file) => {
-    // A file that does not load has failed without a test.
-    if (file.assertionResults.length === 0)
-      return file.status === 'failed' ? [{ name: file.name, status: 'failed' }] : [];
-    return file.assertionResults.map(({ fullName, status }) => ({ name: `${file.name} > ${fullName}`, status }));
+  return testFiles.flatMap(({ name: file, status: end, message, assertionResults }) => {
+    const tests = assertionResults.map(({ fullName, status, failureMessages: [first] }) => {
+      return { name: `${file} > ${fullName}`, status, message: first };
+    });
+    // A file that does not load, or whose hook fails, has failed without a test.
+    const isWithout = end === 'failed' && !tests.some(({ status }) => status === 'failed');
+    return isWithout ? [...tests, { name: file, status: 'failed', message }] : tests;
   });
 }
 

@@ -13,9 +13,12 @@ const filesOf = (name: string) => files.filter((path) => projectOf(path) === nam
 const project = (name: string, include: string[], options: ProjectOptions = {}) => {
   return { extends: true as const, test: { name, include, ...options } };
 };
-type ProjectOptions = { globalSetup?: string[]; isolate?: boolean };
+type ProjectOptions = { globalSetup?: string[] };
 /** One Postgres for the run; each test file clones a database of its own. */
 const globalSetup = ['test/harness/global-setup.ts'];
+
+/** `npm test`: one project is one set of processes and of transformed modules, which quick files share too. */
+const isWhole = process.env.WHOLE_RUN === '1';
 
 export default defineConfig({
   test: {
@@ -31,9 +34,8 @@ export default defineConfig({
     // Files of a project share processes, and what these have loaded, since no module keeps a state.
     isolate: false,
     projects: [
-      project('quick', filesOf('quick')),
-      project('servers', filesOf('servers'), { globalSetup }),
-      project('alone', filesOf('alone'), { globalSetup, isolate: true }),
+      ...(isWhole ? [] : [project('quick', filesOf('quick'))]),
+      project('servers', [...filesOf('servers'), ...(isWhole ? filesOf('quick') : [])], { globalSetup }),
       project('slow', filesOf('slow'), { globalSetup }),
       ...(isFull ? [project('counted', files.filter(takesCounts), { globalSetup })] : []),
     ],

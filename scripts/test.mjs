@@ -50,8 +50,10 @@ const reports = mkdtempSync(join(tmpdir(), 'sameday-report-'));
 const results = [];
 if (after === undefined) {
   // Slow tests that are named are wanted. The checks are over long before the other tests, which mostly wait.
-  const projects = quick ? ['--project', 'quick'] : args.length === 0 ? ['--project', '!slow'] : [];
-  results.push(...(await Promise.all([...CHECKS.map(check), test([...projects, ...args])])));
+  const whole = !quick && args.length === 0;
+  const projects = quick ? ['--project', 'quick'] : whole ? ['--project', '!slow'] : [];
+  const running = test([...projects, ...args], whole ? { WHOLE_RUN: '1' } : {});
+  results.push(...(await Promise.all([...CHECKS.map(check), running])));
 }
 if (all) results.push(await test(['--project', 'slow', '--project', 'counted', ...args], { FULL_COUNTS: '1' }));
 rmSync(reports, { recursive: true, force: true });

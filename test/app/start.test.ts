@@ -1,33 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import * as sandbox from '../../src/app/sandbox.ts';
 import { startService } from '../../src/app/start.ts';
 import { parseConfig } from '../../src/config.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
+import * as lock from '../../src/runtime/database.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
-
-const { watch } = vi.hoisted(() => ({ watch: { beforeSandbox: async (_url: string) => {}, loseLock: () => {} } }));
-
-vi.mock('../../src/runtime/database.ts', async (original) => {
-  const actual = await original<typeof import('../../src/runtime/database.ts')>();
-  const holdApiLock: typeof actual.holdApiLock = async (database, logger, closers, lost) => {
-    watch.loseLock = lost;
-    await actual.holdApiLock(database, logger, closers, lost);
-  };
-  return { ...actual, holdApiLock };
-});
-
-vi.mock('../../src/app/sandbox.ts', async (original) => {
-  const actual = await original<typeof import('../../src/app/sandbox.ts')>();
-  const openSandbox: typeof actual.openSandbox = async (config, database, url, ...rest) => {
-    await watch.beforeSandbox(url);
-    return actual.openSandbox(config, database, url, ...rest);
-  };
-  return { ...actual, openSandbox };
-});
 
 test('a service is ready from the end of its start, with the file of the sandbox’s secrets, to its notice of a stop', async () => {
   const { dataDir, remove } = newDataDir();
@@ -45,7 +27,12 @@ test('a service is ready from the end of its start, with the file of the sandbox
       isThere,
     });
   };
-  watch.beforeSandbox = look;
+  const { openSandbox } = sandbox;
+  const opens = vi.spyOn(sandbox, 'openSandbox').mockImplementation(async (own, db, url, ...rest) => {
+    await look(url);
+    return openSandbox(own, db, url, ...rest);
+  });
+  onTestFinished(() => opens.mockRestore());
   const config = parseConfig({
     SANDBOX: '1',
     PORT: '0',
@@ -83,12 +70,15 @@ test('a process whose API lock another one took refuses all at once, and stops w
   });
   const env = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', STOP_NOTICE_SECONDS: '60', LOG_LEVEL: 'silent' };
   const ended = vi.fn();
+  const holds = vi.spyOn(lock, 'holdApiLock');
+  onTestFinished(() => holds.mockRestore());
   const config = parseConfig({ ...env, DATABASE_URL: database.url, DATA_DIR: dataDir });
   const service = await startService(config, () => {}, ended);
   onTestFinished(() => service.close());
   const post = () => fetch(`${service.url}/orders/create`, { method: 'POST' });
   expect((await post()).status).toBe(401);
-  watch.loseLock();
+  const [, , , lose] = holds.mock.lastCall ?? [];
+  lose?.();
   expect(ended).toHaveBeenCalledExactlyOnceWith('another API process took over');
   const refused = await post();
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);

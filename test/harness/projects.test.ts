@@ -44,10 +44,14 @@ describe('the project of a test file', () => {
   it.each([
     ['quick', 'plain.test.ts', "import { plain } from './plain.ts';"],
     ['servers', 'server.test.ts', starts],
-    ['alone', 'mock.test.ts', starts, "vi.mock('./plain.ts', () => ({}));"],
     ['slow', 'load.slow.test.ts', starts],
   ])('is %s', (project, name, ...lines) => {
     expect(projectOf(file(name, ...lines))).toBe(project);
+  });
+
+  it('is none where it mocks a module, as files share processes', () => {
+    const mocks = file('mock.test.ts', starts, "vi.mock('./plain.ts', () => ({}));");
+    expect(() => projectOf(mocks)).toThrow('mock.test.ts mocks a module');
   });
 
   it('is run once more with full counts where it takes them', () => {

@@ -13,15 +13,16 @@ type Source = { readonly starts: boolean; readonly imports: readonly string[] };
 const sources = new Map<string, Source>();
 
 /**
- * `quick`: starts no server. `servers`: the other files of `npm test`. `alone`: those of them that mock a module,
- * which files that share a process would share. `slow`: what `npm run test:all` runs beside `npm test`.
+ * `quick`: starts no server. `servers`: the other files of `npm test`. `slow`: what `npm run test:all` runs beside
+ * `npm test`.
  */
-export const PROJECTS = ['alone', 'servers', 'quick', 'slow'] as const;
+export const PROJECTS = ['servers', 'quick', 'slow'] as const;
 export type Project = (typeof PROJECTS)[number];
 
+/** @throws {Error} if the file mocks a module, which the files that share its process would share */
 export function projectOf(path: string): Project {
+  if (MOCKS.test(readFileSync(path, 'utf8'))) throw new Error(`${path} mocks a module: spy on what it exports`);
   if (path.endsWith('.slow.test.ts')) return 'slow';
-  if (MOCKS.test(readFileSync(path, 'utf8'))) return 'alone';
   return startsServers(path) ? 'servers' : 'quick';
 }
 

@@ -1,17 +1,18 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { addFreeDriver, addStore, ask, northOf, openPhone, openSocket, orderOf, place, show } from './clients.ts';
 
 const TRACKING_URL = 'https://track.sameday.test';
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 const data = newDataDir();
 beforeAll(async () => {
   database = await freshDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir, TRACKING_URL });
+  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir, TRACKING_URL });
 });
 afterAll(async () => {
   await service?.stop();

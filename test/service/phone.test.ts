@@ -6,7 +6,8 @@ import type { Point } from '../../src/geo/point.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { claimsOf, type PushVendor, startPushVendor } from '../harness/push-phone.ts';
-import { newDataDir, type Running, runCliAsText, startBuiltService } from '../harness/service.ts';
+import { newDataDir, runCliAsText } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { storeOf } from '../harness/store.ts';
 import {
   addDriver,
@@ -22,7 +23,7 @@ import {
 } from './clients.ts';
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let vendor: PushVendor;
 const data = newDataDir();
 /** Everything that must be in no log. */
@@ -32,7 +33,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   vendor = await startPushVendor();
   const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, REQUEST_LOG: 'all' };
-  service = await startBuiltService(env);
+  service = await startServiceHere(env);
 });
 afterAll(async () => {
   await service?.stop();

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { type BucketServer, startBucketServer } from '../photos/bucket-server.ts';
 import { addFreeDriver, addStore, ask, type Driver, northOf, place, show, storedPhotos } from './clients.ts';
 
@@ -97,11 +98,11 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
   const dataDir = join(data.dataDir, key);
   const store = make(dataDir);
   let database: FreshDatabase;
-  let service: Running;
+  let service: ServiceHere;
   beforeAll(async () => {
     database = await freshDatabase();
     const settings = await store.start();
-    service = await startBuiltService({
+    service = await startServiceHere({
       DATABASE_URL: database.url,
       DATA_DIR: dataDir,
       LOG_LEVEL: 'info',

@@ -6,14 +6,15 @@ import { OUTBOX_FIRST_LEASE_SECONDS } from '../../src/store/fragments.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { POLL_MS } from '../harness/patience.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { newDataDir } from '../harness/service.ts';
+import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
 import { addFreeDriver, addStore, ask, type Driver, place, type Store, show, untilOrder } from './clients.ts';
 
 type Listed = { delivery_id: string; status: string; type: string; attempts: number; result: string };
 
 let database: FreshDatabase;
-let service: Running;
+let service: ServiceHere;
 let receiver: WebhookReceiver;
 let store: Store;
 let secret: string;
@@ -26,7 +27,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', LOG_LEVEL: 'debug' };
   cli = (...args) => runCli(env, ...args);
-  service = await startBuiltService(env);
+  service = await startServiceHere(env);
   receiver = await startWebhookReceiver(() => answers.shift() ?? 204);
   ({ store, secret } = await toldStore());
 });

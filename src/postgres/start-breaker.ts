@@ -5,6 +5,8 @@ import { urlsOfHosts } from './hosts.ts';
 
 /** Pause between two probes that ask whether the database answers. */
 const DB_PROBE_EVERY_MS = 500;
+/** The same while it does not answer: orders are refused until the probe after its return. */
+const DB_PROBE_AWAY_EVERY_MS = 100;
 /** Longest wait for a probe; then the database counts as away and statements are refused at once. */
 export const DB_PROBE_MS = 1_500;
 /**
@@ -22,10 +24,10 @@ const PROBE_LATE = 'PROBE_LATE';
 const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS };
 
 /**
- * Probes the database every DB_PROBE_EVERY_MS on a connection of its own. The breaker is open from the first
- * probe that fails, or is not answered within DB_PROBE_MS, to the first that is answered. Other statements do
- * not count: a slow one, a refused row or a lost connection says nothing about the next one. Nor does time for
- * which this process stood still, as on a busy machine.
+ * Probes the database every DB_PROBE_EVERY_MS on a connection of its own, and every DB_PROBE_AWAY_EVERY_MS while it is
+ * away. The breaker is open from the first probe that fails, or is not answered within DB_PROBE_MS, to the first that is
+ * answered. Other statements do not count: a slow one, a refused row or a lost connection says nothing about the next
+ * one. Nor does time for which this process stood still, as on a busy machine.
  */
 export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
   const listeners: (() => void)[] = [];
@@ -49,7 +51,8 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
       if (code === PROBE_LATE && ends.length === 0) ends = silenceListeners.map((listener) => listener());
       if (code !== NO_SLOT_LEFT) failed(error);
     }
-    if (!isClosed) timer = setTimeout(() => void probe(), DB_PROBE_EVERY_MS);
+    const pauseMs = openedMs === null ? DB_PROBE_EVERY_MS : DB_PROBE_AWAY_EVERY_MS;
+    if (!isClosed) timer = setTimeout(() => void probe(), pauseMs);
   }
 
   /** Asks one host, and where it refuses, as a standby does, up to `left` in turn. */

@@ -18,6 +18,7 @@ import { freePort } from '../harness/free-port.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { findProgram } from '../harness/programs.ts';
 import { later } from './later.ts';
+import { openNetwork } from './network.ts';
 import { processesOf, signal } from './postgres.ts';
 
 /** Debian's Postgres, since the embedded one lacks pg_basebackup and pg_rewind. */
@@ -40,8 +41,8 @@ const SHARED_SETTINGS = { max_connections: 200, shared_buffers: '64MB', wal_retr
 /** A node of the cluster: Patroni and its Postgres. */
 export type ClusterNode = {
   readonly name: string;
-  /** Where its Postgres listens on 127.0.0.1. */
-  readonly port: number;
+  /** Where its Postgres listens, as `host:port`. */
+  readonly at: string;
   /** The pids of its first processes: Patroni's, and that of Postgres where it runs. */
   firsts(): number[];
   /** Whether it is a primary that takes writes, by its own word. */
@@ -64,6 +65,8 @@ export type Cluster = {
   kill(node: ClusterNode): void;
   /** Stops all processes of a node, and lets them go on. */
   freeze(node: ClusterNode): () => void;
+  /** Takes a node off the network, where it has one of its own, and brings it back. */
+  cut(node: ClusterNode): () => void;
   /** Makes another node the primary, on purpose. Resolves when Patroni says that it is done. */
   switchOver(from: ClusterNode): Promise<void>;
   /** What the programs have written. */
@@ -96,13 +99,18 @@ function readdirIfAny(folder: string): string[] {
   }
 }
 
-/** Starts the cluster; resolves when it is whole. */
-export async function openCluster(): Promise<Cluster> {
+/**
+ * Starts the cluster; resolves when it is whole.
+ *
+ * @param isNetworked whether each node is behind a cable of its own, which can be cut
+ */
+export async function openCluster(isNetworked = false): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'sameday-cluster-'));
+  const network = isNetworked ? openNetwork(NODES) : undefined;
   const children: ChildProcess[] = [];
   const nodes: ClusterNode[] = [];
-  const start = (name: string, program: string, args: string[]): ChildProcess => {
-    const child = run(folder, name, program, args);
+  const start = (name: string, program: string, args: string[], within?: readonly string[]): ChildProcess => {
+    const child = run(folder, name, program, args, within);
     children.push(child);
     return child;
   };
@@ -115,6 +123,7 @@ export async function openCluster(): Promise<Cluster> {
     const untilMs = performance.now() + STEP_MS;
     while (postmasters.some((pid) => processesOf([pid]).length > 0) && performance.now() < untilMs)
       await later(POLL_MS);
+    network?.close();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -123,29 +132,38 @@ export async function openCluster(): Promise<Cluster> {
     chownSync(folder, uid, gid);
     const password = randomBytes(12).toString('hex');
     const [etcd, peers, door] = [await freePort(), await freePort(), await freePort()];
-    start('etcd', 'etcd', etcdArguments(join(folder, 'etcd.data'), etcd, peers));
+    const hub = network?.hub ?? '127.0.0.1';
+    start('etcd', 'etcd', etcdArguments(join(folder, 'etcd.data'), `${hub}:${etcd}`, `${hub}:${peers}`));
     const places: Place[] = [];
     for (let i = 1; i <= NODES; i++) {
       const place = {
         name: `node${i}`,
         folder: join(folder, `node${i}`),
+        host: network?.hosts[i - 1] ?? '127.0.0.1',
         port: await freePort(),
         rest: await freePort(),
       };
       mkdirSync(place.folder, { mode: 0o700 });
-      writeFileSync(join(place.folder, 'patroni.yml'), JSON.stringify(patroniSettings(place, etcd, password)));
+      writeFileSync(
+        join(place.folder, 'patroni.yml'),
+        JSON.stringify(patroniSettings(place, `${hub}:${etcd}`, password)),
+      );
       chownSync(place.folder, uid, gid);
       places.push(place);
     }
-    for (const place of places) {
-      const patroni = start(place.name, 'patroni', [join(place.folder, 'patroni.yml')]);
+    for (const [i, place] of places.entries()) {
+      const patroni = start(place.name, 'patroni', [join(place.folder, 'patroni.yml')], network?.within(i));
       nodes.push(nodeOf(place, patroni));
     }
     const conf = join(folder, 'haproxy.cfg');
     writeFileSync(conf, haproxySettings(door, places));
     start('haproxy', 'haproxy', ['-db', '-q', '-f', conf]);
     const urlAt = (hosts: string): string => `postgres://postgres:${password}@${hosts}/postgres`;
-    const cluster = { ...clusterOf(nodes, places, urlAt(`127.0.0.1:${door}`), urlAt), stop };
+    const cut = (node: ClusterNode): (() => void) => {
+      if (!network) throw new Error('The nodes of this cluster have no network of their own');
+      return network.cut(nodes.indexOf(node));
+    };
+    const cluster = { ...clusterOf(nodes, places, urlAt(`127.0.0.1:${door}`), urlAt), cut, stop };
     await cluster.untilWhole();
     return { ...cluster, log: () => readLogs(folder) };
   } catch (error) {
@@ -155,14 +173,21 @@ export async function openCluster(): Promise<Cluster> {
   }
 }
 
-type Place = { readonly name: string; readonly folder: string; readonly port: number; readonly rest: number };
+type Place = {
+  readonly name: string;
+  readonly folder: string;
+  readonly host: string;
+  readonly port: number;
+  /** The port of Patroni's API. */
+  readonly rest: number;
+};
 
 function clusterOf(
   nodes: readonly ClusterNode[],
   places: readonly Place[],
   url: string,
   urlAt: (hosts: string) => string,
-): Omit<Cluster, 'stop' | 'log'> {
+): Omit<Cluster, 'stop' | 'log' | 'cut'> {
   const primary = (other?: ClusterNode): Promise<ClusterNode> =>
     until('there is a primary', async () => {
       const rest = nodes.filter((node) => node !== other);
@@ -174,11 +199,11 @@ function clusterOf(
     async urlOfHosts() {
       const leader = await primary();
       const standbysFirst = nodes.toSorted((a, b) => Number(a === leader) - Number(b === leader));
-      return urlAt(standbysFirst.map(({ port }) => `127.0.0.1:${port}`).join(','));
+      return urlAt(standbysFirst.map(({ at }) => at).join(','));
     },
     primary,
-    async untilCommits({ port }) {
-      const sql = connect({ url: urlAt(`127.0.0.1:${port}`), max: 1, applicationName: 'faults cluster' });
+    async untilCommits({ at }) {
+      const sql = connect({ url: urlAt(at), max: 1, applicationName: 'faults cluster' });
       const commit = () => sql`select pg_logical_emit_message(true, 'faults', '')`.catch(() => undefined);
       try {
         await until('the primary commits', commit);
@@ -196,21 +221,22 @@ function clusterOf(
       };
     },
     async switchOver(from) {
-      const rest = places.find(({ name }) => name === from.name)?.rest;
+      const place = places.find(({ name }) => name === from.name);
       const body = JSON.stringify({ leader: from.name });
       const asked = { method: 'POST', body, signal: AbortSignal.timeout(STEP_MS) };
-      const answer = await fetch(`http://127.0.0.1:${rest}/switchover`, asked);
+      const answer = await fetch(`http://${place?.host}:${place?.rest}/switchover`, asked);
       if (!answer.ok) throw new Error(`Patroni does not switch over: ${answer.status} ${await answer.text()}`);
     },
   };
 }
 
-function nodeOf({ name, folder, port, rest }: Place, patroni: ChildProcess): ClusterNode {
+function nodeOf(place: Place, patroni: ChildProcess): ClusterNode {
+  const { name, folder, host, port } = place;
   return {
     name,
-    port,
+    at: `${host}:${port}`,
     firsts: () => [patroni.pid as number, ...postmasterOf(folder)],
-    isPrimary: async () => (await ask(rest, 'primary')) !== undefined,
+    isPrimary: async () => (await ask(place, 'primary')) !== undefined,
   };
 }
 
@@ -225,8 +251,8 @@ function postmasterOf(folder: string): number[] {
 /** By Patroni's word: only a synchronous standby that etcd knows of may follow a primary. */
 async function untilWhole(places: readonly Place[]): Promise<void> {
   await until('the cluster is whole', async () => {
-    for (const { rest } of places) {
-      const members = (await ask<{ members?: Member[] }>(rest, 'cluster'))?.members ?? [];
+    for (const place of places) {
+      const members = (await ask<{ members?: Member[] }>(place, 'cluster'))?.members ?? [];
       const standbys = members.filter(({ role, timeline, lag }) => role !== 'leader' && timeline && lag === 0);
       const leader = members.find(({ role }) => role === 'leader');
       const follow = standbys.filter(({ timeline }) => timeline === leader?.timeline);
@@ -239,9 +265,9 @@ async function untilWhole(places: readonly Place[]): Promise<void> {
 type Member = { readonly role: string; readonly timeline?: number; readonly lag?: number | string };
 
 /** Asks Patroni; undefined where it gives no answer, or one of refusal. */
-async function ask<Answer>(rest: number, what: string): Promise<Answer | undefined> {
+async function ask<Answer>({ host, rest }: Place, what: string): Promise<Answer | undefined> {
   try {
-    const answer = await fetch(`http://127.0.0.1:${rest}/${what}`, { signal: AbortSignal.timeout(ASK_MS) });
+    const answer = await fetch(`http://${host}:${rest}/${what}`, { signal: AbortSignal.timeout(ASK_MS) });
     return answer.ok ? ((await answer.json()) as Answer) : undefined;
   } catch {
     return undefined;
@@ -258,11 +284,18 @@ async function until<Found>(what: string, look: () => Promise<Found | undefined>
   }
 }
 
-/** Starts a program as Postgres's user. The kernel ends it with this process. */
-function run(folder: string, name: string, program: string, args: string[]): ChildProcess {
+/** Starts a program as Postgres's user, by what comes before it. The kernel ends it with this process. */
+function run(
+  folder: string,
+  name: string,
+  program: string,
+  args: string[],
+  before: readonly string[] = [],
+): ChildProcess {
   const log = openSync(join(folder, `${name}.log`), 'a');
   const user = ['--reuid', USER, '--regid', USER, '--init-groups', '--pdeathsig', 'TERM'];
-  return spawn('setpriv', [...user, program, ...args], {
+  const [first = 'setpriv', ...rest] = [...before, 'setpriv', ...user, program, ...args];
+  return spawn(first, rest, {
     cwd: '/',
     env: { PATH: `${process.env.PATH}:/usr/sbin`, LC_ALL: 'C.UTF-8', TZ: 'UTC' },
     stdio: ['ignore', log, log],
@@ -289,8 +322,8 @@ function readLogs(folder: string): string {
   return names.map((name) => `${name}:\n${readFileSync(join(folder, name), 'utf8')}`).join('\n');
 }
 
-function etcdArguments(folder: string, port: number, peers: number): string[] {
-  const [own, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peers}`];
+function etcdArguments(folder: string, at: string, peersAt: string): string[] {
+  const [own, peer] = [`http://${at}`, `http://${peersAt}`];
   const settings = {
     'data-dir': folder,
     'listen-client-urls': own,
@@ -303,14 +336,14 @@ function etcdArguments(folder: string, port: number, peers: number): string[] {
 }
 
 /** Patroni reads YAML, of which JSON is a part. */
-function patroniSettings({ name, folder, port, rest }: Place, etcd: number, password: string): object {
-  const [restAt, postgresAt] = [`127.0.0.1:${rest}`, `127.0.0.1:${port}`];
+function patroniSettings({ name, folder, host, port, rest }: Place, etcd: string, password: string): object {
+  const [restAt, postgresAt] = [`${host}:${rest}`, `${host}:${port}`];
   const login = { username: USER, password };
   return {
     scope: 'sameday',
     name,
     restapi: { listen: restAt, connect_address: restAt },
-    etcd3: { hosts: [`127.0.0.1:${etcd}`] },
+    etcd3: { hosts: [etcd] },
     bootstrap: {
       dcs: {
         ...TIMES,
@@ -329,15 +362,18 @@ function patroniSettings({ name, folder, port, rest }: Place, etcd: number, pass
       bin_dir: findServer(),
       pgpass: join(folder, 'pgpass'),
       authentication: { superuser: login, replication: { username: 'replicator', password } },
-      pg_hba: ['host all all 127.0.0.1/32 scram-sha-256', 'host replication all 127.0.0.1/32 scram-sha-256'],
+      pg_hba: ['host all all samenet scram-sha-256', 'host replication all samenet scram-sha-256'],
       parameters: { unix_socket_directories: '', wal_log_hints: 'on' },
     },
   };
 }
 
-/** Two checks that fail, half a second apart, and a node is left, with every connection to it. */
+/**
+ * Two checks that fail, half a second apart, and a node is left, with every connection to it. The next primary is found
+ * within a fifth of a second.
+ */
 function haproxySettings(door: number, places: readonly Place[]): string {
-  const servers = places.map(({ name, port, rest }) => `  server ${name} 127.0.0.1:${port} check port ${rest}`);
+  const servers = places.map(({ name, host, port, rest }) => `  server ${name} ${host}:${port} check port ${rest}`);
   return `
 defaults
   mode tcp
@@ -349,7 +385,7 @@ listen postgres
   bind 127.0.0.1:${door}
   option httpchk OPTIONS /primary
   http-check expect status 200
-  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server inter 500ms downinter 200ms fall 2 rise 1 on-marked-down shutdown-sessions
 ${servers.join('\n')}
 `;
 }

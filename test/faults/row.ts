@@ -28,6 +28,8 @@ export type Row = {
   readonly needsBeside?: true;
   /** Whether it runs a cluster of Postgres. */
   readonly needsCluster?: true;
+  /** Whether its hosts have a network of their own. */
+  readonly needsNetwork?: true;
   /**
    * @param scale of the whole run, for faults that last long
    * @param beside the folder of another built version

@@ -13,6 +13,7 @@ import { hasRedis } from '../harness/redis.ts';
 import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
 import { missingForCluster } from './cluster.ts';
+import { missingForNetwork } from './network.ts';
 import type { Row, RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 
@@ -49,16 +50,18 @@ async function main(): Promise<void> {
   const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
   const missing = missingForCluster();
-  const isHere = ({ needsRedis, needsHaproxy, needsBeside, needsCluster }: Row) =>
+  const noNetwork = missingForNetwork();
+  const isHere = ({ needsRedis, needsHaproxy, needsBeside, needsCluster, needsNetwork }: Row) =>
     (!needsRedis || hasRedis()) &&
     (!needsHaproxy || hasHaproxy()) &&
     (!needsBeside || options.beside !== undefined) &&
-    (!needsCluster || missing.length === 0);
+    (!needsCluster || missing.length === 0) &&
+    (!needsNetwork || noNetwork === undefined);
   const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   report.note(`Seed ${seed}, scale ${scale}.`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  const wants = ['Redis', 'HAProxy', '--beside', ...missing].join(', of ');
+  const wants = ['Redis', 'HAProxy', '--beside', ...missing, noNetwork ?? []].flat().join(', of ');
   if (left.length > 0) report.note(`Not run, for want of ${wants}: ${left.join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];

@@ -86,6 +86,10 @@ export type WorldSizes = {
   readonly databaseUrl?: string;
   /** The service's URL for its database, where it is not the database's own. */
   readonly way?: (databaseUrl: string) => Promise<string>;
+  /** Whether one process runs on queues in Postgres, though there is a Redis. */
+  readonly withoutRedis?: boolean;
+  /** The Redis in place of the world's own, which the world stops. */
+  readonly redis?: FreshRedis;
 };
 
 /**
@@ -102,7 +106,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
   const sql = connect({ url: databaseUrl, applicationName: 'faults', max: 4 });
   const world = makeOrderWorld(sizes.drivers, sizes.stores);
   delete process.env.REDIS_URL;
-  const redis = await freshRedis();
+  const redis = sizes.withoutRedis ? undefined : (sizes.redis ?? (await freshRedis()));
   const stripe = await startStripeStandIn({ ledgerFile: join(dataDir, 'stripe.jsonl'), maxRecords: MAX_RECORDS });
   const twilio = await startTwilioStandIn({ ledgerFile: join(dataDir, 'twilio.jsonl'), maxRecords: MAX_RECORDS });
   const file = join(dataDir, 'history.jsonl');

@@ -27,11 +27,17 @@ const frozen: Fault = async (cluster, primary) => {
   goOn();
 };
 
+const cutOff: Fault = async (cluster, primary) => {
+  const plugIn = cluster.cut(primary);
+  await later(FROZEN_MS);
+  plugIn();
+};
+
 const switchedOver: Fault = (cluster, primary) => cluster.switchOver(primary);
 
 /** Faults in turn, upon a service that knows the cluster by HAProxy, or by its hosts. */
 function failover(
-  row: Omit<Row, 'run' | 'needsCluster' | 'needsRedis'>,
+  row: Omit<Row, 'run' | 'needsCluster'>,
   faults: readonly [Fault, ...Fault[]],
   withinMs: number,
   way?: (cluster: Cluster) => Promise<string>,
@@ -39,9 +45,8 @@ function failover(
   return {
     ...row,
     needsCluster: true,
-    needsRedis: true,
     async run(count, random, scale) {
-      const cluster = await openCluster();
+      const cluster = await openCluster(row.needsNetwork);
       let injected = 0;
       const notes: string[] = [];
       const tries: Promise<void>[] = [];
@@ -49,7 +54,11 @@ function failover(
         ...row,
         keyedShare: 1,
         patienceMs: PATIENCE_MS,
-        sizes: { databaseUrl: cluster.url, ...(way ? { way: () => way(cluster) } : {}) },
+        sizes: {
+          databaseUrl: cluster.url,
+          withoutRedis: !row.needsRedis,
+          ...(way ? { way: () => way(cluster) } : {}),
+        },
         withinMs,
         async inject() {
           const fault = faults[injected++ % faults.length] as Fault;
@@ -104,7 +113,17 @@ async function untilAccepted(
 
 export const failovers: readonly Row[] = [
   failover(
-    { name: 'failover-killed', what: 'the primary of three is killed, and a standby follows', count: 10 },
+    {
+      name: 'failover-killed',
+      what: 'the primary of three is killed, and a standby follows',
+      count: 10,
+      needsRedis: true,
+    },
+    [killed],
+    FAILED_OVER_MS,
+  ),
+  failover(
+    { name: 'failover-queues', what: 'the same with one process, whose queues are in Postgres', count: 10 },
     [killed],
     FAILED_OVER_MS,
   ),
@@ -113,22 +132,41 @@ export const failovers: readonly Row[] = [
       name: 'failover-frozen',
       what: 'every process of the primary stands still for 30 s, and goes on when another one leads',
       count: 10,
+      needsRedis: true,
     },
     [frozen],
     FAILED_OVER_MS,
   ),
   failover(
-    { name: 'failover-switched', what: 'another node of three is made the primary, on purpose', count: 10 },
+    {
+      name: 'failover-cut',
+      what: 'the primary is off its network for 30 s, without a word to anybody, and comes back when another one leads',
+      count: 10,
+      needsRedis: true,
+      needsNetwork: true,
+    },
+    [cutOff],
+    FAILED_OVER_MS,
+  ),
+  failover(
+    {
+      name: 'failover-switched',
+      what: 'another node of three is made the primary, on purpose',
+      count: 10,
+      needsRedis: true,
+    },
     [switchedOver],
     SWITCHED_OVER_MS,
   ),
   failover(
     {
       name: 'failover-hosts',
-      what: 'the same three in turn, where DATABASE_URL names the three hosts and nothing is in front of them',
-      count: 30,
+      what: 'the same four in turn, where DATABASE_URL names the three hosts and nothing is in front of them',
+      count: 40,
+      needsRedis: true,
+      needsNetwork: true,
     },
-    [killed, frozen, switchedOver],
+    [killed, frozen, cutOff, switchedOver],
     FAILED_OVER_MS,
     (cluster) => cluster.urlOfHosts(),
   ),

@@ -24,7 +24,7 @@ import { idlePool } from './pools.ts';
 import { backends, postgresCut, postgresRestart, postgresStopped } from './postgres.ts';
 import { clockOff, killApi, killWorker, pauseApi, restart } from './processes.ts';
 import { cancelRaces } from './races.ts';
-import { behindRedis, emptyRedis, restartRedis, silenceRedis } from './redis.ts';
+import { behindRedis, emptyRedis, failOverRedis, restartRedis, silenceRedis } from './redis.ts';
 import { noKeyRetries } from './repeats.ts';
 import { scriptPayloads } from './scripts.ts';
 import { driverSlots, slotsOfBuilds } from './slots.ts';
@@ -47,6 +47,7 @@ export const ROWS: readonly Row[] = [
   restartRedis,
   emptyRedis,
   behindRedis,
+  failOverRedis,
   silenceRedis,
   allAway,
   pauseApi,

@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis';
-import type { RedisServer } from '../../harness/redis.ts';
+import type { FreshRedis, RedisServer } from '../../harness/redis.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { findings, type Row, SIZES } from '../row.ts';
+import { openSentinels, type Sentinels } from '../sentinels.ts';
 import { later, openWorld, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
 import { oweMuch } from './owed.ts';
@@ -17,8 +18,10 @@ const ORDERS_PER_SECOND = 60;
 const SLOW_CHARGE_MS = 4_000;
 
 type Outage = Omit<Row, 'run' | 'needsRedis'> & {
-  /** Resolves when Redis is back. */
-  inject(redis: RedisServer, url: string, seconds: number, i: number): Promise<void>;
+  /** Resolves when Redis is back; `i` counts the outages. */
+  inject(redis: Away, i: number): Promise<void>;
+  /** What is in the place of the one Redis. */
+  open?(): Promise<Sentinels>;
   /** Time for which Redis is away in a full run, and in a short one. */
   readonly seconds?: number;
   readonly shortSeconds?: number;
@@ -26,18 +29,28 @@ type Outage = Omit<Row, 'run' | 'needsRedis'> & {
   readonly isMuchOwed?: true;
 };
 
+type Away = {
+  /** The one server. */
+  readonly server: RedisServer;
+  readonly sentinels: Sentinels;
+  readonly url: string;
+  readonly seconds: number;
+};
+
 /**
  * Redis goes away under load and comes back: orders are accepted throughout, and jobs run soon afterwards.
  */
-function outage({ inject, seconds = 0, shortSeconds = seconds, isMuchOwed, ...row }: Outage): Row {
+function outage({ inject, open, seconds = 0, shortSeconds = seconds, isMuchOwed, ...row }: Outage): Row {
   return {
     ...row,
     needsRedis: true,
     async run(count, random, scale) {
       const away = scale < 0.3 ? shortSeconds : seconds;
-      const world = await openWorld(SIZES);
+      const sentinels = await open?.();
+      const world = await openWorld({ ...SIZES, ...(sentinels && { redis: sentinels }) });
       try {
-        const server = world.redis?.server as RedisServer;
+        const { url, server } = world.redis as FreshRedis;
+        const redis = { url, server, sentinels, seconds: away } as Away;
         await untilKept(world);
         world.stripe.orderFaults({ latencyMs: SLOW_CHARGE_MS });
         const load = startLoad(world, ORDERS_PER_SECOND, random);
@@ -48,7 +61,7 @@ function outage({ inject, seconds = 0, shortSeconds = seconds, isMuchOwed, ...ro
           await later(1_500 + random() * 500);
           const owed = isMuchOwed ? await oweMuch(world) : null;
           const probe = startProbe(world, random, 'redis');
-          await inject(server, world.redis?.url as string, away, i);
+          await inject(redis, i);
           const backMs = performance.now();
           problems.push(...(await probe.stop()));
           recoveries.push(await untilWorking(world));
@@ -88,7 +101,7 @@ export const restartRedis = outage({
   name: 'redis-restart',
   what: 'Redis is ended, by force or in order, and starts again with its data',
   count: 30,
-  async inject(server, _url, _seconds, i) {
+  async inject({ server }, i) {
     await server.kill(i % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
     await later(500);
     await server.start('with its data');
@@ -100,7 +113,7 @@ export const emptyRedis = outage({
   what: 'Redis loses everything, with over 5,000 jobs owed: it is flushed, or starts again without its files',
   count: 20,
   isMuchOwed: true,
-  async inject(server, url, _seconds, i) {
+  async inject({ server, url }, i) {
     if (i % 2 === 0) return flush(url);
     await server.kill();
     await server.start('empty');
@@ -111,12 +124,21 @@ export const behindRedis = outage({
   name: 'redis-behind',
   what: 'Redis loses what it has written for a second, as where a replica that lagged takes over',
   count: 20,
-  async inject(server) {
+  async inject({ server }) {
     server.remember();
     await later(1_000);
     await server.kill();
     await server.start('as remembered');
   },
+});
+
+export const failOverRedis = outage({
+  name: 'redis-failover',
+  what: 'the primary of two is killed, its sentinels make the replica the primary, and HAProxy leads there',
+  count: 10,
+  needsHaproxy: true,
+  open: openSentinels,
+  inject: ({ sentinels }) => sentinels.failOver(),
 });
 
 async function flush(url: string): Promise<void> {
@@ -131,7 +153,7 @@ export const silenceRedis = outage({
   count: 3,
   seconds: 60,
   shortSeconds: 16,
-  async inject(server, _url, seconds) {
+  async inject({ server, seconds }) {
     process.kill(server.pid(), 'SIGSTOP');
     await later(seconds * 1_000);
     process.kill(server.pid(), 'SIGCONT');

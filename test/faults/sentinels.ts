@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort } from '../harness/free-port.ts';
+import { STEP_MS } from '../harness/patience.ts';
+import { type FreshRedis, findRedisServer } from '../harness/redis.ts';
+import { later } from './later.ts';
+
+const SENTINELS = 3;
+const POLL_MS = 20;
+/** The name by which sentinels know the servers. */
+const GROUP = 'sameday';
+
+/** Two servers of Redis with three sentinels, and HAProxy in front, which leads to the primary. */
+export type Sentinels = FreshRedis & {
+  /** Kills the primary. Resolves when the sentinels made the other server the primary, and HAProxy leads to it. */
+  failOver(): Promise<void>;
+};
+
+type Server = { readonly port: number; readonly folder: string; process: ChildProcess };
+
+/** Starts them; resolves when the primary has its replica and the sentinels know of both. */
+export async function openSentinels(): Promise<Sentinels> {
+  const folder = mkdtempSync(join(tmpdir(), 'sameday-sentinels-'));
+  const program = findRedisServer() as string;
+  const others: ChildProcess[] = [];
+  const servers: Server[] = [];
+  const launch = (...args: string[]): ChildProcess => run(program, args);
+  /** A server that comes back follows the other one from its start: sentinels turn it only after some seconds. */
+  const open = (server: Omit<Server, 'process'>, of?: number): ChildProcess =>
+    launch(...serverArguments(server), ...(of === undefined ? [] : ['--replicaof', '127.0.0.1', String(of)]));
+  const stop = async (): Promise<void> => {
+    await Promise.all([...others, ...servers.map((server) => server.process)].map(ended));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    for (const name of ['one', 'other']) {
+      const server = { port: await freePort(), folder: join(folder, name) };
+      mkdirSync(server.folder);
+      servers.push({ ...server, process: open(server, servers[0]?.port) });
+    }
+    const [first, second] = servers as [Server, Server];
+    const guards: number[] = [];
+    for (let i = 1; i <= SENTINELS; i++) {
+      const port = await freePort();
+      const conf = join(folder, `sentinel${i}.conf`);
+      writeFileSync(conf, sentinelSettings(port, folder, first.port));
+      others.push(launch(conf, '--sentinel'));
+      guards.push(port);
+    }
+    const door = await freePort();
+    const conf = join(folder, 'haproxy.cfg');
+    writeFileSync(conf, haproxySettings(door, [first.port, second.port], guards));
+    others.push(run('haproxy', ['-db', '-q', '-f', conf]));
+    const url = `redis://127.0.0.1:${door}`;
+    const isWhole = async (primary: number): Promise<boolean> =>
+      guards.length === (await Promise.all(guards.map((port) => seesReplica(port, primary)))).filter(Boolean).length &&
+      (await leadsTo(url, primary));
+    let [primary, replica] = [first, second];
+    await until('the sentinels know of both servers', () => isWhole(primary.port));
+    return {
+      url,
+      prefix: GROUP,
+      async failOver() {
+        await ended(primary.process);
+        await until('HAProxy leads to the other server', () => leadsTo(url, replica.port));
+        [primary, replica] = [replica, primary];
+        replica.process = open(replica, primary.port);
+        await until('the server that was killed is a replica', () => isWhole(primary.port));
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Whether a sentinel takes this server for the primary, with a replica that is up. */
+async function seesReplica(sentinel: number, primary: number): Promise<boolean> {
+  const [, port] = (await asked(sentinel, 'get-master-addr-by-name')) as string[];
+  if (Number(port) !== primary) return false;
+  const replicas = (await asked(sentinel, 'replicas')) as string[][];
+  return replicas.some((fields) => {
+    const flags = fields[fields.indexOf('flags') + 1] ?? '';
+    return fields[fields.indexOf('master-link-status') + 1] === 'ok' && !/down|disconnected/.test(flags);
+  });
+}
+
+async function leadsTo(url: string, primary: number): Promise<boolean> {
+  const said = await withRedis(url, (redis) => redis.config('GET', 'port'));
+  return Array.isArray(said) && Number(said[1]) === primary;
+}
+
+const asked = async (sentinel: number, what: string): Promise<unknown[]> => {
+  const said = await withRedis(`redis://127.0.0.1:${sentinel}`, (redis) => redis.call('SENTINEL', what, GROUP));
+  return Array.isArray(said) ? said : [];
+};
+
+/** What a server answers; undefined where it does not. */
+async function withRedis<Answer>(url: string, ask: (redis: Redis) => Promise<Answer>): Promise<Answer | undefined> {
+  const redis = new Redis(url, { retryStrategy: () => null, connectTimeout: 1_000, commandTimeout: 1_000 });
+  redis.on('error', () => undefined);
+  try {
+    return await ask(redis);
+  } catch {
+    return undefined;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function until(what: string, look: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + STEP_MS;
+  while (!(await look())) {
+    if (performance.now() > untilMs) throw new Error(`It takes too long until ${what}`);
+    await later(POLL_MS);
+  }
+}
+
+/** Starts a program, which ends with this process at the latest. */
+function run(program: string, args: readonly string[]): ChildProcess {
+  const env = { PATH: `${process.env.PATH}:/usr/sbin` };
+  const child = spawn(program, args, { stdio: 'ignore', env });
+  const endWithRun = (): void => void child.kill('SIGKILL');
+  process.once('exit', endWithRun);
+  child.once('exit', () => process.off('exit', endWithRun));
+  return child;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const end = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGKILL');
+  await end;
+}
+
+function serverArguments({ port, folder }: Omit<Server, 'process'>): string[] {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes'];
+  return [...args, '--appendfsync', 'no', '--maxmemory-policy', 'noeviction', '--repl-diskless-sync-delay', '0'];
+}
+
+function sentinelSettings(port: number, folder: string, primary: number): string {
+  return `
+port ${port}
+bind 127.0.0.1
+dir ${folder}
+sentinel monitor ${GROUP} 127.0.0.1 ${primary} 2
+sentinel down-after-milliseconds ${GROUP} 1000
+sentinel failover-timeout ${GROUP} 6000
+`;
+}
+
+/**
+ * The primary is the server that two sentinels name. Its own word does not suffice: a primary that comes back is one
+ * for some seconds, until a sentinel turns it.
+ */
+function haproxySettings(door: number, servers: readonly number[], sentinels: readonly number[]): string {
+  const named = (server: number): string => `
+backend named-${server}
+  option tcp-check
+  tcp-check connect
+  tcp-check send "SENTINEL get-master-addr-by-name ${GROUP}\\r\\n"
+  tcp-check expect string "\\n${server}\\r"
+${sentinels.map((port) => `  server sentinel-${port} 127.0.0.1:${port} check`).join('\n')}
+`;
+  const led = (server: number): string => `
+backend redis-${server}
+  option tcp-check
+  tcp-check connect
+  tcp-check send "INFO replication\\r\\n"
+  tcp-check expect string role:master
+  server redis 127.0.0.1:${server} check on-marked-down shutdown-sessions
+`;
+  return `
+defaults
+  mode tcp
+  timeout connect 1s
+  timeout client 1h
+  timeout server 1h
+  timeout check 1s
+  default-server inter 500ms downinter 200ms fall 2 rise 1
+frontend redis
+  bind 127.0.0.1:${door}
+${servers.map((server) => `  use_backend redis-${server} if { nbsrv(named-${server}) ge 2 }`).join('\n')}
+${servers.flatMap((server) => [named(server), led(server)]).join('')}
+`;
+}

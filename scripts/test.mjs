@@ -3,7 +3,7 @@
 // `npm run test:all -- --after "N passed, N failed, N skipped"` runs what `npm test`, which ended with that line, left
 // out, and counts on from there. Other arguments go to vitest: `npm test -- test/matcher`.
 import { spawn } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { prepare, ROOT } from './prepare.mjs';
@@ -29,6 +29,10 @@ const CHECKS = [
 ];
 /** Files that are named for the time they took. */
 const SLOWEST = 10;
+/** Where Linux keeps files in memory. */
+const MEMORY = '/dev/shm';
+/** Free bytes there, and of memory, from which on tests keep their files there: they use half of this at most. */
+const MEMORY_BYTES = 4 * 1024 ** 3;
 /** Lines of a failure that are told again at the end: its words and where it is. */
 const FAILURE_LINES = 6;
 const REDIS = ['redis-server', 'valkey-server'];
@@ -47,16 +51,17 @@ if (!quick) {
 // Quick tests wait for nothing: more of them side by side than there are cores would only load modules more often.
 if (quick) process.env.VITEST_MAX_WORKERS ??= String(availableParallelism());
 const reports = mkdtempSync(join(tmpdir(), 'sameday-report-'));
+const memory = inMemory();
 const results = [];
 if (after === undefined) {
   // Slow tests that are named are wanted. The checks are over long before the other tests, which mostly wait.
   const whole = !quick && args.length === 0;
   const projects = quick ? ['--project', 'quick'] : whole ? ['--project', '!slow'] : [];
-  const running = test([...projects, ...args], whole ? { WHOLE_RUN: '1' } : {});
+  const running = test([...projects, ...args], { ...(memory && { TMPDIR: memory }), ...(whole && { WHOLE_RUN: '1' }) });
   results.push(...(await Promise.all([...CHECKS.map(check), running])));
 }
 if (all) results.push(await test(['--project', 'slow', '--project', 'counted', ...args], { FULL_COUNTS: '1' }));
-rmSync(reports, { recursive: true, force: true });
+for (const folder of [reports, memory]) if (folder) rmSync(folder, { recursive: true, force: true });
 const failed = results.filter(({ code }) => code !== 0);
 const testFiles = results.flatMap((result) => result.files ?? []);
 const tests = testsOf(testFiles);
@@ -128,6 +133,20 @@ function run([name, ...toolArgs], { hear, env: more }) {
     // Not "exit", after which output may still come.
     child.once('close', (code) => resolve(code ?? 1));
   });
+}
+
+/**
+ * Makes a folder in memory for what tests write, where there is room: databases come and go with hundreds of files,
+ * for which a disk takes a tenth of the work of a run.
+ */
+function inMemory() {
+  if (!existsSync(MEMORY) || (process.availableMemory?.() ?? 0) < MEMORY_BYTES) return undefined;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  if (bavail * bsize < MEMORY_BYTES) return undefined;
+  const folder = mkdtempSync(join(MEMORY, 'sameday-test-'));
+  // Root's Postgres runs as another user, who must reach its own folder.
+  chmodSync(folder, 0o755);
+  return folder;
 }
 
 function testsOf(testFiles) {

@@ -49,6 +49,7 @@ const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
+  '--disable-audio-output',
   '--no-first-run',
   '--disable-background-networking',
   '--disable-component-update',

@@ -114,7 +114,8 @@ async function readSchema(sql: Sql, isRoll: boolean): Promise<string> {
   const pending = await pendingMigrations(sql, { dir: MIGRATIONS }).catch((error: Error) => {
     throw error.name === 'MigrationRefused' ? new Failed(error.message) : error;
   });
-  const { first, beside, endsBuildBefore } = pending;
+  const { first, beside, endsBuildBefore, newer } = pending;
+  if (newer !== null) return `is that of a newer version, by ${newer}, which takes this one`;
   if (first.length + beside.length === 0) return 'is that of this version';
   if (!(await mayMigrate(sql)))
     throw Object.assign(new Error('The start may not change the tables'), { code: '42501' });

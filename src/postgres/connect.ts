@@ -196,6 +196,17 @@ function createSockets(hosts: readonly (Host | null)[], firstHost: number): Sock
   };
 }
 
+/** What a file that cannot be read is called, which of other files says the code of the system. */
+export const AUTHORITY_UNREADABLE = 'AUTHORITY_UNREADABLE';
+
+function readAuthority(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw Object.assign(new Error('The file of sslrootcert cannot be read', { cause }), { code: AUTHORITY_UNREADABLE });
+  }
+}
+
 /**
  * Reads the TLS settings of a URL that asks for verification. The client would send `sslrootcert` to the
  * server as a setting, and would check the certificate of a host given as an address against the name
@@ -215,7 +226,7 @@ function readTls(url: string): { url: string; tls?: ConnectionOptions } {
   return {
     url: rest === '' ? base : `${base}?${rest}`,
     tls: {
-      ...(file === null || file === 'system' ? {} : { ca: readFileSync(file, 'utf8') }),
+      ...(file === null || file === 'system' ? {} : { ca: readAuthority(file) }),
       // verify-ca trusts the authority and leaves the name unchecked.
       checkServerIdentity: (name, certificate) => {
         if (mode === 'verify-ca') return undefined;

@@ -132,6 +132,8 @@ type Pending = {
   readonly beside: readonly { readonly name: string; readonly progress: string | null }[];
   /** Whether the build that ends with the newest migration applied so far does not start on them. */
   readonly endsBuildBefore: boolean;
+  /** The newest file of a later build on this database, which takes this build; null where there is none. */
+  readonly newer: string | null;
 };
 
 /**
@@ -152,7 +154,9 @@ export async function pendingMigrations(sql: Sql, { dir }: { readonly dir: strin
   const before = applied.at(-1)?.id;
   const endsBuildBefore = before !== undefined && pending.some(({ oldest }) => before < (oldest ?? FIRST_WITH_OLDEST));
   const first = pending.filter((migration) => !last.includes(migration)).map(({ name }) => name);
-  return { first, beside, endsBuildBefore };
+  const newest = applied.at(-1);
+  const isOurs = newest === undefined || migrations.some(({ id }) => id === newest.id);
+  return { first, beside, endsBuildBefore, newer: isOurs ? null : newest.name };
 }
 
 /** Whether this user may add to the schema and change its tables, which take rights of their owner. */

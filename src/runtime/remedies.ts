@@ -1,3 +1,5 @@
+import { AUTHORITY_UNREADABLE } from '../postgres/connect.ts';
+
 /** What an operator does about an error of the database or of Redis, by its code. */
 const DATABASE: Readonly<Record<string, readonly string[]>> = {
   'The host of DATABASE_URL is not known. Correct its name.': ['ENOTFOUND', 'EAI_AGAIN'],
@@ -24,11 +26,7 @@ const DATABASE: Readonly<Record<string, readonly string[]>> = {
   'Postgres has no connection left for this one. Raise max_connections, or end other clients.': ['53300'],
   'The disk of Postgres is full. Make room.': ['53100'],
   'Postgres is starting or stopping. Try again in a moment.': ['57P03'],
-  'The file of sslrootcert in DATABASE_URL cannot be read. Correct its path or its rights.': [
-    'ENOENT',
-    'EACCES',
-    'EISDIR',
-  ],
+  'The file of sslrootcert in DATABASE_URL cannot be read. Correct its path or its rights.': [AUTHORITY_UNREADABLE],
   'The certificate of Postgres is not trusted. Name the file of its authority as sslrootcert in DATABASE_URL.': [
     'DEPTH_ZERO_SELF_SIGNED_CERT',
     'SELF_SIGNED_CERT_IN_CHAIN',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { ZIP_ACCURACY_METERS } from '../limits.ts';
@@ -41,9 +41,9 @@ const ZIPS_PER_PREFIX = 100;
  * @throws when the file is missing or is not this table
  */
 export function loadZips(path: string): ZipTable {
-  const table = readFileSync(path);
+  const table = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   const count = table.length / RECORD_BYTES;
-  if (count === 0 || !Number.isInteger(count)) throw new Error('zips.bin is damaged: build it again');
+  if (count === 0 || !Number.isInteger(count)) throw new Error(`${path} is missing or damaged: build it again`);
   return new LoadedZips(table, count);
 }
 

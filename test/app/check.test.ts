@@ -66,6 +66,14 @@ describe('the check of the settings', () => {
     expect([stripe.payments(), twilio.entries()]).toEqual([[], []]);
   });
 
+  test('a schema of a later version that takes this one is named', async () => {
+    const newer = await freshDatabase();
+    onTestFinished(() => newer.drop());
+    await newer.sql`insert into schema_migrations (id, name, sha256, oldest) values (9001, '9001_more.sql', '', 54)`;
+    const says = 'is that of a newer version, by 9001_more.sql, which takes this one';
+    expect((await check({ DATABASE_URL: newer.url })).of('schema')).toMatchObject({ status: 'ok', says });
+  });
+
   test('for a roll, a schema on which the build before does not start is a failure', async () => {
     const older = await freshDatabase();
     onTestFinished(() => older.drop());

@@ -8,12 +8,12 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '../../src/postgres/connect.ts';
+import { removeFolder } from '../harness/folders.ts';
 import { freePort } from '../harness/free-port.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { findProgram } from '../harness/programs.ts';
@@ -124,7 +124,7 @@ export async function openCluster(isNetworked = false): Promise<Cluster> {
     while (postmasters.some((pid) => processesOf([pid]).length > 0) && performance.now() < untilMs)
       await later(POLL_MS);
     network?.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   };
   try {
     const { uid, gid } = ownerOf(USER);

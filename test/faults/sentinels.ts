@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { removeFolder } from '../harness/folders.ts';
 import { freePort } from '../harness/free-port.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { type FreshRedis, findRedisServer } from '../harness/redis.ts';
@@ -33,7 +34,7 @@ export async function openSentinels(): Promise<Sentinels> {
     launch(...serverArguments(server), ...(of === undefined ? [] : ['--replicaof', '127.0.0.1', String(of)]));
   const stop = async (): Promise<void> => {
     await Promise.all([...others, ...servers.map((server) => server.process)].map(ended));
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   };
   try {
     for (const name of ['one', 'other']) {

@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
@@ -7,6 +7,7 @@ import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import type { Payment, Refund } from '../../src/sandbox/stripe-objects.ts';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { removeFolder } from '../harness/folders.ts';
 import { type BenchStore, makeOrderWorld } from '../harness/order-world.ts';
 import { type FreshRedis, freshRedis } from '../harness/redis.ts';
 import { type Environment, newDataDir, type Running, startBuiltService } from '../harness/service.ts';
@@ -167,7 +168,7 @@ export async function openWorld(sizes: WorldSizes): Promise<World> {
       history.close();
       await sql.end({ timeout: 5 });
       await Promise.all([own?.stop(), redis?.stop(), stripe.close(), twilio.close()]);
-      if (own) rmSync(own.folder, { recursive: true, force: true });
+      if (own) removeFolder(own.folder);
       folder.remove();
     },
   };

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
+import { removeFolder } from './folders.ts';
 import { POLL_MS, STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
 
@@ -96,7 +97,7 @@ export async function launchBrowser(
     },
     async close() {
       await context.close();
-      rmSync(profile, { recursive: true, force: true });
+      removeFolder(profile);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { withDatabase } from './database-url.ts';
+import { removeFolder } from './folders.ts';
 
 const TEMPLATE = 'sameday_template';
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
@@ -20,8 +21,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const close = async (): Promise<void> => {
     await postgres.stop();
     const { folder } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
-    rmSync(resolve(dataDir, folder), { recursive: true, force: true });
-    rmSync(dataDir, { recursive: true, force: true });
+    removeFolder(resolve(dataDir, folder));
+    removeFolder(dataDir);
   };
   try {
     const admin = connect({ url: postgres.url, applicationName: 'test', max: 1 });

@@ -18,6 +18,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { readPidFile, stopPostmaster } from '../../src/embedded/postgres-process.ts';
+import { removeFolder } from './folders.ts';
 import { STEP_MS } from './patience.ts';
 
 export type Postgis = {
@@ -95,7 +96,7 @@ export async function startPostgis(settings: typeof SETTINGS = {}): Promise<Post
       },
     );
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { removeFolder } from './folders.ts';
 import { freePort } from './free-port.ts';
 import { STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
@@ -65,14 +66,14 @@ async function startServer(program: string, prefix: string): Promise<FreshRedis>
     const remembered = `${dir}.remembered`;
     const stop = async (): Promise<void> => {
       await kill();
-      rmSync(remembered, { recursive: true, force: true });
-      rmSync(dir, { recursive: true, force: true });
+      removeFolder(remembered);
+      removeFolder(dir);
     };
     const server: RedisServer = {
       pid: () => running.child.pid ?? 0,
       kill,
       remember() {
-        rmSync(remembered, { recursive: true, force: true });
+        removeFolder(remembered);
         cpSync(dir, remembered, { recursive: true });
       },
       async start(how) {

@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { removeFolder } from './folders.ts';
 import { STEP_MS } from './patience.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -27,7 +28,7 @@ export const SANDBOX_ENV: Environment = { SANDBOX: '1', PORT: '0', SIMULATED_DRI
 /** Makes a folder for a service's data, which the disposer removes. */
 export function newDataDir(): { readonly dataDir: string; remove(): void } {
   const dataDir = mkdtempSync(join(tmpdir(), 'sameday-data-'));
-  return { dataDir, remove: () => rmSync(dataDir, { recursive: true, force: true }) };
+  return { dataDir, remove: () => removeFolder(dataDir) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrateDatabase } from '../../src/postgres/migrate.ts';
+import { migrateDatabase, pendingMigrations } from '../../src/postgres/migrate.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { startServiceHere } from '../harness/service-here.ts';
@@ -35,6 +35,8 @@ test('this build takes orders on the database of a later one whose migrations al
     const store = await addStore(database.sql);
     await addFreeDriver(service, database.sql, store.point);
     expect((await place(service, store)).body.order).toMatchObject({ status: 'driver_assigned' });
+    const pending = await pendingMigrations(database.sql, { dir: OURS });
+    expect(pending).toEqual({ first: [], beside: [], endsBuildBefore: false, newer: '9001_more.sql' });
   } finally {
     await service.stop();
   }

@@ -116,4 +116,6 @@ test('refuses a file that is no such table', () => {
   const other = join(folder, 'other.bin');
   writeFileSync(other, 'half a rec');
   expect(() => loadZips(other)).toThrow('damaged');
+  // An error with the code of the system would be taken for one of another file.
+  expect(() => loadZips(join(folder, 'none.bin'))).toThrow(/none\.bin is missing or damaged/);
 });

@@ -60,14 +60,16 @@ export function connect(options: {
   readonly idleMs?: number;
   /** Index of the host in the URL that is tried first. By default 0. */
   readonly firstHost?: number;
-  /** Refuses statements at once while the database is away. */
+  /** Called with the number of the host that a connection is opened to. */
+  readonly onDial?: (host: number) => void;
+  /** Refuses statements at once while the database is away, and says which host is the primary. */
   readonly breaker?: Breaker;
   readonly onnotice?: (notice: { readonly [field: string]: string }) => void;
 }): Sql {
   const { url, tls } = readTls(options.url);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const urls = urlsOfHosts(url);
-  const sockets = createSockets(urls.map(hostOf), options.firstHost ?? 0);
+  const sockets = createSockets(urls.map(hostOf), options.firstHost ?? 0, options.onDial);
   // The client knows one host alone. With several it keeps a statement that was sent on a connection that is lost at
   // once, and answers it with no rows on the next one (postgres 3.4.9, `error` in its connection.js).
   const sql = postgres(urls[0] as string, {
@@ -79,7 +81,8 @@ export function connect(options: {
     idle_timeout: options.idleMs === undefined ? undefined : options.idleMs / 1000,
     max_lifetime: null,
     keep_alive: 30,
-    // Its `read-write` takes a standby for a primary (postgres 3.4.9).
+    // Its `read-write` takes a standby for a primary (postgres 3.4.9). It does not look at all where the connection
+    // before was lost with a statement on it, so that `keepToPrimary` closes what leads elsewhere.
     target_session_attrs: 'primary',
     // In seconds, at most 1: the client's own backoff of up to 20 s would leave a recovered database unused.
     backoff: (retries) => Math.min(2 ** retries / 100, 1) * (0.5 + Math.random() / 2),
@@ -98,6 +101,7 @@ export function connect(options: {
   Object.assign(sql, { end: (within?: { timeout?: number }) => end(within).finally(sockets.close) });
   // What was owed when the database fell silent has been given up.
   options.breaker?.onSilence(sockets.watch);
+  options.breaker?.onPrimary(sockets.keepToPrimary);
   const deadlineMs = options.deadlineMs ?? QUERY_DEADLINE_MS;
   if (deadlineMs === 0) return sql as unknown as Sql;
   return boundStatements(sql as unknown as Sql, {
@@ -130,13 +134,19 @@ type Sockets = {
    * Returns a function that destroys the sockets that have received nothing meanwhile. Idle ones are replaced.
    */
   watch(): () => void;
+  /** Destroys the sockets to other hosts than this one, or all where it is not known. */
+  keepToPrimary(host: number | null): void;
   /** Does so for `silenceMs` from now. */
   destroySilent(silenceMs: number): void;
   /** Opens no more sockets. */
   close(): void;
 };
 
-function createSockets(hosts: readonly (Host | null)[], firstHost: number): Sockets {
+function createSockets(
+  hosts: readonly (Host | null)[],
+  firstHost: number,
+  onDial: (host: number) => void = () => undefined,
+): Sockets {
   const all = new Map<Socket, { readonly host: number; readonly openedMs: number }>();
   let turn = firstHost;
   /** Number of hosts that have refused in a row. */
@@ -172,6 +182,7 @@ function createSockets(hosts: readonly (Host | null)[], firstHost: number): Sock
       judge(performance.now());
       if (refusals >= hosts.length) await pause(DB_REDIAL_MS * (0.5 + Math.random() / 2));
       if (isClosed) throw Object.assign(new Error('The pool is closed'), { code: 'CONNECTION_ENDED' });
+      onDial(turn % hosts.length);
       const { host, port } = hosts[turn % hosts.length] ?? { host: ownHost, port: ownPort };
       const socket = path ? dial(path) : dial(port, host);
       // The client passes this property to TLS as the server's name.
@@ -180,6 +191,11 @@ function createSockets(hosts: readonly (Host | null)[], firstHost: number): Sock
       return socket;
     },
     watch,
+    keepToPrimary(primary) {
+      const isElsewhere = (host: number): boolean => primary === null || host % hosts.length !== primary;
+      while (primary !== null && isElsewhere(turn)) turn++;
+      for (const [socket, { host }] of all) if (isElsewhere(host)) socket.destroy();
+    },
     destroySilent(silenceMs) {
       if (checking) return;
       checking = true;

@@ -96,6 +96,7 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
       statement.reject = (error) => {
         // Its connection led to a standby: it waits for the next one, within its deadline.
         if (self.state === null && isDestroyed(error) && pending.has(giveUp)) return handler(self);
+        if (isOfStandby(error)) breaker?.sawStandby();
         finish();
         reject(error);
       };
@@ -115,6 +116,9 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
 
 const isDestroyed = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'CONNECTION_DESTROYED';
+
+/** Only a standby refuses a write of the service, as none of its settings makes a session read-only. */
+const isOfStandby = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '25006';
 
 const refuse = (name: string) => (): Promise<never> =>
   Promise.reject(new Error(`sql.${name} is not safe here: write one statement, or use a pool of one connection.`));

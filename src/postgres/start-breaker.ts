@@ -15,6 +15,9 @@ export const DB_PROBE_MS = 1_500;
  */
 const DB_PROBE_PARTS = 15;
 
+/** Shortest time from one opening of all connections anew to the next, as where the primary itself is read-only. */
+const STANDBY_EVERY_MS = 5_000;
+
 /** Every connection slot is taken: the database answers on existing connections. */
 const NO_SLOT_LEFT = '53300';
 
@@ -32,10 +35,14 @@ const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, state
 export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
   const listeners: (() => void)[] = [];
   const silenceListeners: (() => () => void)[] = [];
+  const primaryListeners: ((host: number | null) => void)[] = [];
   /** What to do when the database answers again, where it has fallen silent. */
   let ends: (() => void)[] = [];
   let sql: Sql | null = null;
   let firstHost = 0;
+  /** The host of the newest connection. */
+  let dialled = 0;
+  let sawStandbyMs = Number.NEGATIVE_INFINITY;
   let openedMs: number | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -57,7 +64,8 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
 
   /** Asks one host, and where it refuses, as a standby does, up to `left` in turn. */
   async function askHosts(left: number): Promise<void> {
-    sql ??= connect({ ...options, url, firstHost });
+    // A new client after each failure: one that lost a connection would not look whether its next leads to a standby.
+    sql ??= connect({ ...options, url, firstHost, onDial: (host) => (dialled = host) });
     try {
       await inTime(sql`select 1`);
     } catch (error) {
@@ -71,6 +79,7 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
   }
 
   function answered(): void {
+    if (hosts > 1) for (const listener of primaryListeners) listener(dialled);
     for (const end of ends.splice(0)) end();
     if (openedMs === null) return;
     const ms = Math.round(performance.now() - openedMs);
@@ -93,6 +102,13 @@ export function startBreaker(url: string, logger: Logger): Breaker & { close(): 
     isOpen: () => openedMs !== null,
     onOpen: (listener) => void listeners.push(listener),
     onSilence: (listener) => void silenceListeners.push(listener),
+    onPrimary: (listener) => void primaryListeners.push(listener),
+    sawStandby() {
+      const nowMs = performance.now();
+      if (nowMs - sawStandbyMs < STANDBY_EVERY_MS) return;
+      sawStandbyMs = nowMs;
+      for (const listener of primaryListeners) listener(null);
+    },
     async close() {
       isClosed = true;
       clearTimeout(timer);

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { startEmbeddedPostgres } from '../embedded/postgres.ts';
 import { claimService, readLiveService } from '../embedded/service-file.ts';
 import { below, LIST_DB_CONNECTIONS, LIST_STATEMENT_MS, MAX_COMMITS_IN_FLIGHT, QUERY_DEADLINE_MS } from '../limits.ts';
+import type { Breaker } from '../postgres/breaker.ts';
 import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { MigrationRefused } from '../postgres/migration-files.ts';
@@ -35,6 +36,7 @@ export type Database = {
   readonly lists: Sql;
   /** Names this process in its notices and connections. */
   readonly processId: string;
+  readonly breaker: Breaker;
   /** Whether the database does not answer; then every statement fails at once, unsent. */
   isAway(): boolean;
 };
@@ -84,7 +86,7 @@ export async function openDatabase(
     breaker,
   });
   closers.add('lists', () => lists.end({ timeout: 1 }));
-  return { url, sql, commits, lists, processId, isAway: breaker.isOpen };
+  return { url, sql, commits, lists, processId, breaker, isAway: breaker.isOpen };
 }
 
 /**
@@ -137,6 +139,8 @@ async function startEmbedded(config: Config, say: (line: string) => void, closer
 /** Number of the advisory lock: the first eight bytes of the SHA-256 of "sameday api" as a signed integer. */
 const API_LOCK = '6595811084077347712';
 
+type ApiLock = Pick<Database, 'url' | 'processId'> & { readonly hasRedis: boolean; readonly breaker?: Breaker };
+
 /**
  * Holds the advisory lock of API processes for as long as the process lives, and takes it again after its
  * connection was lost. Without Redis positions do not reach other processes, so a process without it is the
@@ -146,14 +150,14 @@ const API_LOCK = '6595811084077347712';
  * @throws {StartError} if another process holds the lock
  */
 export async function holdApiLock(
-  { url, processId, hasRedis }: Pick<Database, 'url' | 'processId'> & { readonly hasRedis: boolean },
+  { url, processId, breaker, hasRedis }: ApiLock,
   logger: Logger,
   closers: Closers,
   lost: () => void,
   checkEveryMs = API_LOCK_CHECK_MS,
 ): Promise<void> {
   const applicationName = `sameday-api-lock ${processId}`;
-  const sql = connect({ url, max: 1, applicationName });
+  const sql = connect({ url, max: 1, applicationName, ...(breaker ? { breaker } : {}) });
   closers.add('API lock', () => sql.end({ timeout: 1 }));
   const lock = sql(hasRedis ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock');
   const take = async () => {

@@ -8,6 +8,10 @@ export type Link = {
   swallows(everything: boolean): void;
   /** Breaks every connection; new ones are accepted. */
   cut(): void;
+  /** From now on the server says to new connections that it is a standby. */
+  demote(): void;
+  /** Number of messages that ask for something, on connections that were told so. */
+  asked(): number;
   /** Number of open connections. */
   open(): number;
   /** Breaks every connection and refuses new ones. */
@@ -16,19 +20,41 @@ export type Link = {
   reopen(): Promise<void>;
 };
 
+/** `Q`, `P` and `B`, the first byte of a simple statement, of one that is parsed and of one that was. */
+const ASKS: ReadonlySet<number> = new Set([81, 80, 66]);
+/** The message ParameterStatus: `S`, its length and two texts that end with a zero. */
+const status = (name: string, value: string): Buffer => {
+  const body = Buffer.from(`${name}\0${value}\0`);
+  const head = Buffer.from([83, 0, 0, 0, body.length + 4]);
+  return Buffer.concat([head, body]);
+};
+const PRIMARY = status('in_hot_standby', 'off');
+const STANDBY = status('in_hot_standby', 'on');
+
+/** What a primary says in its place of itself, as a standby says it. */
+function asOfStandby(bytes: Buffer): Buffer {
+  const at = bytes.indexOf(PRIMARY);
+  return at < 0 ? bytes : Buffer.concat([bytes.subarray(0, at), STANDBY, bytes.subarray(at + PRIMARY.length)]);
+}
+
 /** Opens a link to the server of a URL, on any free port. */
 export async function openLink(target: string): Promise<Link> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let isSwallowing = false;
+  let isStandby = false;
+  let asked = 0;
   const join = (near: Socket): void => {
     const far = dial(Number(port), hostname);
+    const saysStandby = isStandby;
+    if (saysStandby) near.on('data', ([first = 0]) => void (ASKS.has(first) && asked++));
     for (const [one, other] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(one);
-      one.on('data', (bytes) => isSwallowing || other.write(bytes));
+      const passed = (bytes: Buffer): Buffer => (saysStandby && one === far ? asOfStandby(bytes) : bytes);
+      one.on('data', (bytes) => isSwallowing || other.write(passed(bytes)));
       one.on('error', () => undefined);
       one.on('close', () => {
         sockets.delete(one);
@@ -53,6 +79,10 @@ export async function openLink(target: string): Promise<Link> {
       isSwallowing = everything;
     },
     cut,
+    demote: () => {
+      isStandby = true;
+    },
+    asked: () => asked,
     open: () => sockets.size / 2,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));

@@ -86,6 +86,39 @@ it('closes again if another host of the URL answers instead of a silent one', as
   await other.close();
 });
 
+it('leaves a primary that became a standby, also where the client does not look', async () => {
+  // Twice, since a young connection that is lost leads to the next host.
+  const both = link.url.replace(/@[^/]+/, (first) => `${first},${first.slice(1)},${new URL(database.url).host}`);
+  const keeper = startBreaker(both, createLogger('silent'));
+  const pool = connect({ url: both, applicationName: 'demoted test', max: 1, breaker: keeper });
+  const asleep = fate(pool`select pg_sleep(30)`);
+  const end = () =>
+    database.sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name in ('demoted test', 'sameday probe') and pid <> pg_backend_pid()`;
+  const isAsleep = () => database.sql`select from pg_stat_activity where query = 'select pg_sleep(30)'`;
+  await expect.poll(isAsleep).toHaveLength(1);
+  link.demote();
+  await end();
+  expect(await asleep).toBe('unknown');
+  const ask = () => fate(pool`select 1`);
+  // The client takes the standby for granted after a connection that it lost so (postgres 3.4.9).
+  const leaves = async () => {
+    const before = link.asked();
+    await ask();
+    return (await ask()) === 'done' && link.asked() === before;
+  };
+  await expect.poll(leaves).toBe(true);
+  await pool.end({ timeout: 1 });
+  await keeper.close();
+});
+
+it('opens all connections anew where one is seen to lead to a standby', async () => {
+  const pid = async () => (await sql`select pg_backend_pid() as pid`)[0]?.pid;
+  const before = await pid();
+  expect(await fate(sql`set transaction_read_only = on; insert into marks values (4)`.simple())).toBe('unavailable');
+  await expect.poll(() => pid().catch(() => before)).not.toBe(before);
+});
+
 it('stays closed over a slow statement, refused rows and lost connections', async () => {
   const slow = sql`select pg_sleep(${DB_PROBE_MS / 1_000 + 1})`.execute();
   const other = connect({ url: link.url, applicationName: 'breaker test', max: 1, breaker });

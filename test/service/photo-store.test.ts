@@ -174,6 +174,10 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
     expect(service.output()).toContain('the photo storage failed');
     for (const secret of [ACCOUNT.secretAccessKey, ACCOUNT.accessKeyId]) expect(service.output()).not.toContain(secret);
 
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    expect(metrics).toMatch(/^sameday_photos_total\{outcome="stored"\} [1-9]/m);
+    expect(metrics).toMatch(/^sameday_photos_total\{outcome="storage_failed"\} [1-9]/m);
+
     await fault.end();
     expect((await deliver(driver, id, 'tap-1')).body.order).toMatchObject({ status: 'delivered' });
     expect((await deliver(driver, id, 'tap-1')).status).toBe(200);

@@ -74,9 +74,9 @@ function failover(
         },
         async recover(world) {
           await Promise.all(world.apis.map((api) => untilAccepted(world, api, random, tries)));
-          await world.untilReady();
         },
-        async settle(_world, { over }) {
+        async settle(world, { over }) {
+          await world.untilReady();
           await Promise.all([over, ...tries.splice(0)]);
           await cluster.untilWhole();
         },

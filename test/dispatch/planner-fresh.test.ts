@@ -156,3 +156,45 @@ describe('a driver whom the gate refuses', () => {
     expect(world.matcher.holderOf('o')).toBe('long');
   });
 });
+
+describe('a door that is found late', () => {
+  const readyAtMs = () => Date.now() + 40 * MINUTE;
+  const near = { lat: STORE.lat + 0.01, lng: STORE.lng };
+  const far = { lat: STORE.lat + 0.08, lng: STORE.lng };
+  const doorMs = (orderId: string) => world.noted.findLast((plan) => plan.orderId === orderId)?.doorMs ?? 0;
+
+  it('moves the time that is told from that of the centre of its ZIP', async () => {
+    world.matcher.putDriver(driver('d'));
+    const placed = order('o', { readyAtMs: readyAtMs(), dropoff: far });
+    world.matcher.wait(placed);
+    await pass(2 * PLANNER_LOOK_MS);
+    const atCentre = doorMs('o');
+    world.matcher.wait({ ...placed, dropoff: near });
+    await pass(2 * PLANNER_LOOK_MS);
+    // The way to the centre alone is 8 km longer.
+    expect(atCentre - doorMs('o')).toBeGreaterThan(10 * MINUTE);
+  });
+
+  it('makes an order of an unknown ZIP the planner’s', async () => {
+    world.matcher.putDriver(driver('d'));
+    const placed = order('o', { readyAtMs: readyAtMs(), dropoff: null });
+    world.matcher.wait(placed);
+    await pass(2 * PLANNER_PASS_MS);
+    expect(world.noted).toEqual([]);
+    world.matcher.wait({ ...placed, dropoff: near });
+    await pass(2 * PLANNER_LOOK_MS);
+    expect(world.noted.at(-1)).toMatchObject({ orderId: 'o', driverId: 'd' });
+  });
+
+  it('keeps two doors of one ZIP apart', async () => {
+    world.matcher.putDriver(driver('d', { capacity: 2 }));
+    const placed = ['one', 'other'].map((id) => order(id, { readyAtMs: readyAtMs(), dropoff: far }));
+    for (const each of placed) world.matcher.wait(each);
+    await pass(2 * PLANNER_LOOK_MS);
+    const apart = () => Math.abs(doorMs('one') - doorMs('other'));
+    const atCentre = apart();
+    for (const each of placed) world.matcher.wait({ ...each, dropoff: each.orderId === 'one' ? near : far });
+    await pass(2 * PLANNER_LOOK_MS);
+    expect(apart() - atCentre).toBeGreaterThan(8 * MINUTE);
+  });
+});

@@ -27,10 +27,10 @@ const PROBE_LATE = 'PROBE_LATE';
 const options = { applicationName: 'sameday probe', max: 1, deadlineMs: 0, statementTimeoutMs: DB_PROBE_MS };
 
 /**
- * Probes the database every DB_PROBE_EVERY_MS on a connection of its own, and every DB_PROBE_AWAY_EVERY_MS while it is
- * away. The breaker is open from the first probe that fails, or is not answered within DB_PROBE_MS, to the first that is
- * answered. Other statements do not count: a slow one, a refused row or a lost connection says nothing about the next
- * one. Nor does time for which this process stood still, as on a busy machine.
+ * Probes the database every DB_PROBE_EVERY_MS on a connection of its own, and every DB_PROBE_AWAY_EVERY_MS while it
+ * is away. The breaker is open from the first probe that fails, or is not answered within DB_PROBE_MS, to the first
+ * that is answered. Other statements do not count: a slow one, a refused row or a lost connection says nothing about
+ * the next one. Nor does time for which this process stood still, as on a busy machine.
  */
 export function startBreaker(url: string, logger: Logger): Breaker & { close(): Promise<void> } {
   const listeners: (() => void)[] = [];

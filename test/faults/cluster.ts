@@ -20,12 +20,12 @@ import { findProgram } from '../harness/programs.ts';
 import { later } from './later.ts';
 import { openNetwork } from './network.ts';
 import { processesOf, signal } from './postgres.ts';
+import { ended, POLL_MS, until } from './programs.ts';
 
 /** Debian's Postgres, since the embedded one lacks pg_basebackup and pg_rewind. */
 const SERVERS = '/usr/lib/postgresql';
 const USER = 'postgres';
 const NODES = 3;
-const POLL_MS = 20;
 /** Longest wait for an answer of Patroni. */
 const ASK_MS = 1_000;
 /**
@@ -274,16 +274,6 @@ async function ask<Answer>({ host, rest }: Place, what: string): Promise<Answer 
   }
 }
 
-async function until<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
-  const untilMs = performance.now() + STEP_MS;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (performance.now() > untilMs) throw new Error(`It takes too long until ${what}`);
-    await later(POLL_MS);
-  }
-}
-
 /** Starts a program as Postgres's user, by what comes before it. The kernel ends it with this process. */
 function run(
   folder: string,
@@ -300,13 +290,6 @@ function run(
     env: { PATH: `${process.env.PATH}:/usr/sbin`, LC_ALL: 'C.UTF-8', TZ: 'UTC' },
     stdio: ['ignore', log, log],
   });
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const end = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  child.kill('SIGKILL');
-  await end;
 }
 
 function ownerOf(user: string): { readonly uid: number; readonly gid: number } {

@@ -5,12 +5,10 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { removeFolder } from '../harness/folders.ts';
 import { freePort } from '../harness/free-port.ts';
-import { STEP_MS } from '../harness/patience.ts';
 import { type FreshRedis, findRedisServer } from '../harness/redis.ts';
-import { later } from './later.ts';
+import { ended, until } from './programs.ts';
 
 const SENTINELS = 3;
-const POLL_MS = 20;
 /** The name by which sentinels know the servers. */
 const GROUP = 'sameday';
 
@@ -113,14 +111,6 @@ async function withRedis<Answer>(url: string, ask: (redis: Redis) => Promise<Ans
   }
 }
 
-async function until(what: string, look: () => Promise<boolean>): Promise<void> {
-  const untilMs = performance.now() + STEP_MS;
-  while (!(await look())) {
-    if (performance.now() > untilMs) throw new Error(`It takes too long until ${what}`);
-    await later(POLL_MS);
-  }
-}
-
 /** Starts a program, which ends with this process at the latest. */
 function run(program: string, args: readonly string[]): ChildProcess {
   const env = { PATH: `${process.env.PATH}:/usr/sbin` };
@@ -129,13 +119,6 @@ function run(program: string, args: readonly string[]): ChildProcess {
   process.once('exit', endWithRun);
   child.once('exit', () => process.off('exit', endWithRun));
   return child;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const end = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  child.kill('SIGKILL');
-  await end;
 }
 
 function serverArguments({ port, folder }: Omit<Server, 'process'>): string[] {

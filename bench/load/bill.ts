@@ -124,16 +124,17 @@ async function walLines(sql: Sql, orders: number): Promise<string[]> {
 async function statementLines(sql: Sql, orders: number): Promise<string[]> {
   const rows = await sql`
     select query, calls::float8 as calls, rows::float8 as rows, total_plan_time + total_exec_time as ms,
-      total_plan_time as planned, wal_records::float8 as records, wal_bytes::float8 as bytes
+      total_plan_time as planned, wal_records::float8 as records, wal_bytes::float8 as bytes,
+      (shared_blks_hit + shared_blks_read)::float8 as pages
     from pg_stat_statements where query not like '%pg_stat_%' order by ms desc limit ${MOST_ROWS}`;
-  const cells = rows.map(({ query, calls, rows: count, ms, planned, records, bytes }) => {
+  const cells = rows.map(({ query, calls, rows: count, ms, planned, records, bytes, pages }) => {
     const text = String(query).replace(/\s+/g, ' ').trim().slice(0, STATEMENT_CHARS);
-    const each = [calls, ms * 1_000, planned * 1_000, count, records, bytes].map((value) =>
+    const each = [calls, ms * 1_000, planned * 1_000, count, pages, records, bytes].map((value) =>
       figure(Number(value) / orders),
     );
     return [text, ...each, figure(Number(ms) / Number(calls))];
   });
-  const head = ['calls', 'µs', 'of it planning', 'rows', 'WAL records', 'WAL bytes', 'ms a call'];
+  const head = ['calls', 'µs', 'of it planning', 'rows', 'pages', 'WAL records', 'WAL bytes', 'ms a call'];
   return section('Statements an order, by their time in Postgres', head, '', cells);
 }
 

@@ -77,10 +77,10 @@ export async function loadThrowaway(
       answered: [],
     };
     const rates = await measureRates(sitting);
-    const { latencies, curves } = await measureLatencies(sitting, bestOf(rates).perSecond);
+    const { latencies, curves } = await measureLatencies(sitting, Number(process.env.BEST) || bestOf(rates).perSecond);
     const jobs = await waitForJobs(sitting);
     await finish(sitting);
-    const peers = await measurePeers({ ...run, sizes, plan: sitting.plan, orders, ours: rates, plain });
+    const peers = process.env.BEST ? [] : await measurePeers({ ...run, sizes, plan: sitting.plan, orders, ours: rates, plain });
     return {
       figures: { conditions: conditionsOf(sitting), rates, latencies, costs: sitting.costs, peers, jobs },
       curves,
@@ -121,10 +121,7 @@ async function measureRates(sitting: Sitting): Promise<RateFigure[]> {
   await warmUp(sitting, plan.take('warm-up'));
   const rates: RateFigure[] = [];
   for (const connections of sizes.connections) {
-    if (await isUsedUp(sitting)) {
-      await startAnew(sitting);
-      await warmUp(sitting, sizes.warmUpSeconds);
-    }
+    await renewWhereUsedUp(sitting);
     const seconds = plan.take(`${connections}`);
     const name = plural(connections, 'connection');
     const figure = await costed(sitting, name, () => measureRate(sitting, target, connections, seconds));
@@ -142,18 +139,22 @@ async function warmUp(sitting: Sitting, seconds: number): Promise<void> {
   await drained(sitting, sizes.warmUpDrainSeconds);
 }
 
-async function isUsedUp({ stack, sizes }: Sitting): Promise<boolean> {
+async function renewWhereUsedUp(sitting: Sitting): Promise<void> {
+  const { stack, sizes } = sitting;
   const [row] = await stack.sql`select count(*)::int as used from orders where driver_id is not null`;
-  return row?.used > sizes.drivers * MOST_USED;
+  if (row?.used <= sizes.drivers * MOST_USED) return;
+  await startAnew(sitting);
+  await warmUp(sitting, sizes.warmUpSeconds);
 }
 
-/** On a new start, so that no job of the rates before is at work. */
+/**
+ * On the service that took the rates before, once their jobs are done. A new one would spend a fifth of the
+ * processor's time on compiling: an order's price would be that of a start.
+ */
 async function measureLatencies(sitting: Sitting, best: number) {
-  const { plan, target, sizes } = sitting;
-  await startAnew(sitting);
-  const { result } = await measureLatency(sitting, target, best, SHARES[0] as number, plan.take('paced warm-up'));
-  note(sitting, 'warm-up', { ...result, faults: warmUpFaults(result) });
-  await drained(sitting, sizes.warmUpDrainSeconds);
+  const { plan, target } = sitting;
+  await renewWhereUsedUp(sitting);
+  await drained(sitting, plan.take('jobs of the rates'));
   const latencies: LatencyFigure[] = [];
   const curves: Curve[] = [];
   for (const share of SHARES) {

@@ -14,10 +14,10 @@
 import { parseArgs } from 'node:util';
 import type { Doors, Known } from './dispatch/day.ts';
 import { generatedInstance } from './dispatch/generated.ts';
+import { instanceNames, readInstance } from './dispatch/instance.ts';
 import { runInstances } from './dispatch/instances.ts';
 import { runRetail, runRetailDoors } from './dispatch/retail.ts';
 import { runSpeed } from './dispatch/speed.ts';
-import { instanceNames, readInstance } from './replay/instance.ts';
 
 const { values } = parseArgs({
   options: {

@@ -103,8 +103,6 @@ export const MAX_WAITING_ORDERS = 100_000;
  * ARRIVAL_SLOW_METERS_PER_SECOND and below ARRIVAL_FAST_METERS_PER_SECOND.
  */
 export const WAY_METERS_PER_MINUTE = 375;
-/** Most orders and most drivers in one minimum-cost matching. 64 × 64 takes about a millisecond. */
-export const MAX_BATCH = 64;
 
 // --- When an order is due ----------------------------------------------------------------------------------
 /** Shortest promise of a tier in minutes. At least MIN_WINDOW_MS, the shortest that a store may ask for. */

@@ -2,7 +2,7 @@ import type { Place } from '../../src/planner/place.ts';
 import { ANYONE, type Rules } from '../../src/planner/types.ts';
 import { type DayOrder, type Deed, PlannedDay } from '../../test/harness/planned-day.ts';
 import { offset } from '../../test/harness/world.ts';
-import type { Instance, Place as Meters, Ordered } from '../replay/instance.ts';
+import type { Instance, Place as Meters, Ordered } from './instance.ts';
 
 /** What became of an order, in minutes of the day; null where it did not happen. */
 export type Delivery = { readonly order: Ordered; readonly pickedUpAt: number | null; readonly doorAt: number | null };

@@ -1,5 +1,5 @@
 import { seeded } from '../../test/harness/world.ts';
-import type { Courier, Instance, Ordered, Place } from '../replay/instance.ts';
+import type { Courier, Instance, Ordered, Place } from './instance.ts';
 
 const KILOMETER = 1_000;
 

@@ -1,8 +1,8 @@
-import { Day } from '../replay/day.ts';
-import type { Instance } from '../replay/instance.ts';
 import { percentile } from '../support/percentile.ts';
 import { loadTestTiers } from '../support/tiers.ts';
 import { type Delivery, type Doors, type Known, planInstance } from './day.ts';
+import type { Instance } from './instance.ts';
+import { Day } from './rule-day.ts';
 import { writeSolution } from './solution.ts';
 
 /** Minutes from placing to the door of what was delivered, and from ready to taken over; what was not. */

@@ -1,9 +1,9 @@
 import { ANYONE, type Rules } from '../../src/planner/types.ts';
 import { seeded } from '../../test/harness/world.ts';
-import { Day } from '../replay/day.ts';
-import type { Courier, Instance, Ordered, Place } from '../replay/instance.ts';
 import { loadTestTiers } from '../support/tiers.ts';
 import { type Doors, planInstance } from './day.ts';
+import type { Courier, Instance, Ordered, Place } from './instance.ts';
+import { Day } from './rule-day.ts';
 
 const STORES = 40;
 const PARCELS = 4_000;

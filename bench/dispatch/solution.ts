@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Place } from '../../src/planner/place.ts';
 import type { Deed } from '../../test/harness/planned-day.ts';
-import type { Instance } from '../replay/instance.ts';
 import type { Delivery, PlannedInstance } from './day.ts';
+import type { Instance } from './instance.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -80,7 +80,9 @@ export async function loadThrowaway(
     const { latencies, curves } = await measureLatencies(sitting, Number(process.env.BEST) || bestOf(rates).perSecond);
     const jobs = await waitForJobs(sitting);
     await finish(sitting);
-    const peers = process.env.BEST ? [] : await measurePeers({ ...run, sizes, plan: sitting.plan, orders, ours: rates, plain });
+    const peers = process.env.BEST
+      ? []
+      : await measurePeers({ ...run, sizes, plan: sitting.plan, orders, ours: rates, plain });
     return {
       figures: { conditions: conditionsOf(sitting), rates, latencies, costs: sitting.costs, peers, jobs },
       curves,

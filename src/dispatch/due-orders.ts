@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FEED_RETRY_MS, MAX_BATCH, MAX_WAITING_ORDERS } from '../limits.ts';
+import { FEED_RETRY_MS, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createBatches } from './batches.ts';
-import type { Redispatch } from './redispatch.ts';
+import { MATCHED_AT_ONCE, type Redispatch } from './redispatch.ts';
 
 /** Longest time for which a timer for the next due order is set; the measured clock may change meanwhile. */
 const DUE_TIMER_MS = 30_000;
@@ -17,7 +17,7 @@ export const DUE_SLICE = 1_000;
  */
 export function startDueOrders(parts: {
   readonly matcher: Matcher;
-  readonly redispatch: Pick<Redispatch, 'assignMatches' | 'matchOrder'>;
+  readonly redispatch: Pick<Redispatch, 'matchOrders'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }): { close(): void } {
@@ -26,7 +26,7 @@ export function startDueOrders(parts: {
     logger.warn({ err: errorFields(error) }, 'orders that are due could not be matched');
     return false;
   };
-  const bounds = { maxBatch: MAX_BATCH, maxWaiting: MAX_WAITING_ORDERS, retryMs: FEED_RETRY_MS };
+  const bounds = { maxBatch: MATCHED_AT_ONCE, maxWaiting: MAX_WAITING_ORDERS, retryMs: FEED_RETRY_MS };
   const due = createBatches(match, bounds, failed, () => undefined);
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -45,9 +45,7 @@ export function startDueOrders(parts: {
   }
 
   async function match(orderIds: readonly string[]): Promise<void> {
-    if (matcher.freeCount() > 0) await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
-    // Orders that the bounds of a batch left out, or that a driver with room takes along.
-    for (const orderId of orderIds) await redispatch.matchOrder(orderId);
+    await redispatch.matchOrders(orderIds);
     await nextTurn();
   }
 

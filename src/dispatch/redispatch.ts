@@ -1,6 +1,6 @@
 import type { Lease } from '../domain/plan.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
-import type { FoundDriver, Match, Matcher, WaitingOrder } from '../matcher/matcher.ts';
+import type { FoundDriver, Matcher, WaitingOrder } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/orders/changes.ts';
@@ -12,6 +12,8 @@ import type { OrderEvents } from './order-events.ts';
 import { chosenDriver, type PlannedChoice } from './planned-choice.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
+/** Most orders that are matched in one turn of the event loop; about 2 ms, and as many statements at once. */
+export const MATCHED_AT_ONCE = 64;
 /** Most follow-ups of an assignment that the database refused. A race mostly ends after one. */
 const MAX_FOLLOW_UPS = 4;
 
@@ -46,8 +48,8 @@ export type Redispatch = {
    * @param lost called where another process plans by now
    */
   assignPlanned(orderId: string, driver: FoundDriver, planned: PlannedChoice, lost: () => void): void;
-  /** Writes the pairs of a matching. The order and the driver of a pair lost in a race are matched again. */
-  assignMatches(matches: readonly Match[]): Promise<void>;
+  /** Matches up to MATCHED_AT_ONCE orders: each takes the nearest driver whom none before it took. */
+  matchOrders(orderIds: readonly string[]): Promise<void>;
   /** Reads a waiting order again and matches it. */
   requeue(orderId: string): Promise<void>;
   /** Does the same with whoever is nearest, whatever is planned. */
@@ -205,15 +207,9 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     if (outcome === 'lease_lost') lost();
   }
 
-  async function assignMatches(matches: readonly Match[]): Promise<void> {
-    await Promise.all(
-      matches.map(async (match) => {
-        const outcome = await assign(match.orderId, match);
-        if (outcome === 'driver_lost') await matchOrder(match.orderId);
-        const takesMore = outcome === 'assigned' && matcher.hasRoomBeside(match.driverId);
-        if (takesMore || (outcome !== 'assigned' && outcome !== 'failed')) await matchDriver(match.driverId);
-      }),
-    );
+  /** A driver is marked in the turn of the event loop in which an order finds them, so that the next one does not. */
+  async function matchOrders(orderIds: readonly string[]): Promise<void> {
+    await Promise.all(orderIds.map((orderId) => matchOrder(orderId)));
   }
 
   async function expire(orderId: string): Promise<void> {
@@ -259,7 +255,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     matchDriver: (driverId) => matchDriver(driverId),
     matchOrder: (orderId) => matchOrder(orderId),
     assignPlanned: (...args) => start(assignPlanned(...args), 'a planned order could not be assigned'),
-    assignMatches,
+    matchOrders,
     requeue,
     giveAtOnce,
     expire,

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FEED_RETRY_MS, MAX_BATCH, MAX_FEED_PENDING } from '../limits.ts';
+import { FEED_RETRY_MS, MAX_FEED_PENDING } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
-import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createBatches } from './batches.ts';
-import type { Redispatch } from './redispatch.ts';
+import { MATCHED_AT_ONCE, type Redispatch } from './redispatch.ts';
 
 /**
  * Keeps the matcher in step with what holds stores back. The row is the arbiter; memory spares it questions.
@@ -23,12 +22,11 @@ export type StoreHolds = {
 export function createStoreHolds(parts: {
   readonly store: Pick<Store, 'loadHolds'>;
   readonly matcher: Matcher;
-  readonly redispatch: Pick<Redispatch, 'assignMatches' | 'matchOrder'>;
+  readonly redispatch: Pick<Redispatch, 'matchOrders'>;
   readonly unpaidAllowed?: number | undefined;
-  readonly clock: Clock;
   readonly logger: Logger;
 }): StoreHolds {
-  const { store, matcher, redispatch, clock, logger } = parts;
+  const { store, matcher, redispatch, logger } = parts;
   const failed = (error: unknown): boolean => {
     logger.warn({ err: errorFields(error) }, 'the orders of a store that is held no more could not be matched');
     // The sweep makes up for it.
@@ -70,12 +68,9 @@ export function createStoreHolds(parts: {
   /** Matches the waiting orders of a store in slices, until it is held again or nobody is free. */
   async function matchStore(retailerId: string): Promise<void> {
     const orderIds = matcher.waitingOrdersOf(retailerId).map(({ orderId }) => orderId);
-    for (let at = 0; at < orderIds.length; at += MAX_BATCH) {
+    for (let at = 0; at < orderIds.length; at += MATCHED_AT_ONCE) {
       if (matcher.holdOf(retailerId) !== null || matcher.freeCount() === 0) return;
-      const slice = orderIds.slice(at, at + MAX_BATCH);
-      await redispatch.assignMatches(matcher.matchOrders(slice, clock.now()));
-      // Orders that the bounds of a batch left out.
-      for (const orderId of slice) await redispatch.matchOrder(orderId);
+      await redispatch.matchOrders(orderIds.slice(at, at + MATCHED_AT_ONCE));
       await nextTurn();
     }
   }

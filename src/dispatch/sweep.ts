@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DRIVER_SILENT_MS, MAX_BATCH } from '../limits.ts';
+import { DRIVER_SILENT_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
-import type { Redispatch } from './redispatch.ts';
+import { MATCHED_AT_ONCE, type Redispatch } from './redispatch.ts';
 import { createSilentRelease, type SilentReleaseParts } from './silent-release.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** Most orders that one sweep expires or takes from silent drivers; the next sweep takes the rest. */
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
-/** Drivers for whom a sweep seeks an order before it yields the event loop; 4 ms in the densest crowd. */
+/** Drivers that a sweep matches before it yields the event loop; 4 ms in the densest crowd. */
 const SWEEP_SLICE = 16;
 
 export type Sweep = {
@@ -28,7 +28,7 @@ type SweepParts = SilentReleaseParts & {
   readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'endDuties'>;
   readonly fleet: Pick<Fleet, 'catchUp' | 'refreshDrivers' | 'markStale'>;
   readonly events: Pick<OrderEvents, 'driverChanged' | 'orderChanged' | 'storeChanged'>;
-  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'assignMatches' | 'expire'>;
+  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrders' | 'expire'>;
 };
 
 /** The sweep that keeps every waiting order on its way, whichever notice or reply was lost. */
@@ -84,44 +84,29 @@ function createWaitingMatch({ matcher, fleet, redispatch, clock }: SweepParts): 
   return async function matchWaiting() {
     await fleet.catchUp(clock);
     if (matcher.waitingCount() === 0 || matcher.freeCount() === 0) return;
-    if (matcher.waitingCount() <= MAX_BATCH) await matchFewOrders();
-    else await matchAvailableDrivers();
+    const available = matcher.availableDrivers(clock.now());
+    if (matcher.waitingCount() <= available.length) await matchOrders();
+    else await matchDrivers(available);
   };
 
-  /** Matches all waiting orders at once, at the least total cost. */
-  async function matchFewOrders(): Promise<void> {
-    const orderIds = Array.from(matcher.waitingOrders(), ({ orderId }) => orderId);
-    await redispatch.assignMatches(matcher.matchOrders(orderIds, clock.now()));
-    // Orders that the bounds of a batch left out.
-    for (const orderId of orderIds) await redispatch.matchOrder(orderId);
-  }
-
-  /**
-   * For more orders than a batch holds: each batch has drivers who are near each other and can reach an
-   * order.
-   */
-  async function matchAvailableDrivers(): Promise<void> {
-    const reaching = (await driversInReach()).sort((a, b) => a.place - b.place);
-    for (let at = 0; at < reaching.length; at += MAX_BATCH) {
-      const driverIds = reaching.slice(at, at + MAX_BATCH).map(({ driverId }) => driverId);
-      await redispatch.assignMatches(matcher.matchDrivers(driverIds, clock.now()));
-      for (const driverId of driverIds) await redispatch.matchDriver(driverId);
+  /** With enough drivers for all each order takes the nearest, those with the greatest claim first. */
+  async function matchOrders(): Promise<void> {
+    const orderIds = matcher.waitingByClaim(clock.now());
+    for (let at = 0; at < orderIds.length; at += MATCHED_AT_ONCE) {
+      await redispatch.matchOrders(orderIds.slice(at, at + MATCHED_AT_ONCE));
       await nextTurn();
     }
   }
 
-  async function driversInReach(): Promise<{ readonly driverId: string; readonly place: number }[]> {
-    const reaching: { readonly driverId: string; readonly place: number }[] = [];
-    const available = matcher.availableDrivers(clock.now());
-    for (let at = 0; at < available.length; at += SWEEP_SLICE) {
-      for (const driverId of available.slice(at, at + SWEEP_SLICE)) {
-        const position = matcher.bestWaitingFor(driverId, clock.now()) && matcher.driver(driverId)?.position;
-        if (position) reaching.push({ driverId, place: placeInBands(position) });
-      }
+  /** With fewer each driver takes the order in reach that costs least. */
+  async function matchDrivers(driverIds: readonly string[]): Promise<void> {
+    for (let at = 0; at < driverIds.length; at += SWEEP_SLICE) {
+      const slice = driverIds.slice(at, at + SWEEP_SLICE);
+      const reaching = slice.filter((driverId) => matcher.bestWaitingFor(driverId, clock.now()));
+      await Promise.all(reaching.map((driverId) => redispatch.matchDriver(driverId)));
       // A large fleet must not block the event loop.
       await nextTurn();
     }
-    return reaching;
   }
 }
 
@@ -134,12 +119,4 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
     });
     return running;
   };
-}
-
-/**
- * A sort key: bands of latitude about 5 km wide, each from west to east. Drivers with close keys are mostly
- * close.
- */
-function placeInBands({ lat, lng }: { readonly lat: number; readonly lng: number }): number {
-  return Math.floor(lat / 0.05) * 1_000 + lng;
 }

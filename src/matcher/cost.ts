@@ -30,25 +30,11 @@ export function claimOf(tier: Tier, waitedMs: number): number {
 }
 
 /**
- * How urgent an order is: 0 until its claim is AGE_DECIDES_MS, and from then on the claim in whole
- * AGE_STEP_MS. No way is too long for a more urgent order.
- */
-export function urgencyOf(claimMs: number): number {
-  return claimMs < AGE_DECIDES_MS ? 0 : Math.floor(claimMs / AGE_STEP_MS);
-}
-
-/**
- * The minutes that it costs to send a driver over a distance by the great circle to one of equally urgent
- * orders: those of the way, less those of the claim × `WAIT_FACTOR`.
- */
-export function minutesOf(claimMs: number, distanceMeters: number): number {
-  return distanceMeters / WAY_METERS_PER_MINUTE - (WAIT_FACTOR * claimMs) / MINUTE_MS;
-}
-
-/**
- * The cost of an order for a driver: the more urgent order costs less, and of equally urgent ones that of
- * fewer minutes. It never falls with the distance, and never grows with the claim.
+ * The cost of an order for a driver, in minutes: those of the way over a distance by the great circle, less those of
+ * the claim × `WAIT_FACTOR`. From AGE_DECIDES_MS on no way is too long for the greater claim, in whole AGE_STEP_MS.
+ * It never falls with the distance, and never grows with the claim.
  */
 export function costOf(claimMs: number, distanceMeters: number): number {
-  return minutesOf(claimMs, distanceMeters) - URGENT * urgencyOf(claimMs);
+  const urgency = claimMs < AGE_DECIDES_MS ? 0 : Math.floor(claimMs / AGE_STEP_MS);
+  return distanceMeters / WAY_METERS_PER_MINUTE - (WAIT_FACTOR * claimMs) / MINUTE_MS - URGENT * urgency;
 }

@@ -5,13 +5,12 @@ import type { CarriedOrder } from '../domain/route.ts';
 import { shownMeters } from '../domain/shown-position.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
-import { MAX_BATCH } from '../limits.ts';
 import { type ClaimedDriver, claimedOf, type NewClaim, poolOrderOf } from './claims.ts';
+import { claimOf } from './cost.ts';
 import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-search.ts';
 import { DriverSlots } from './driver-slots.ts';
 import { type ClaimedOrder, Drivers } from './drivers.ts';
 import { Gate } from './gate.ts';
-import { type Match, matchDrivers, matchOrders, queryFor, type Sources } from './gather.ts';
 import { type LaterOrder, LaterOrders } from './later-orders.ts';
 import type { FoundOrder } from './order-search.ts';
 import { PlannedOrders } from './planned.ts';
@@ -20,7 +19,7 @@ import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
 import { type SeekingOrder, type WaitReason, waitReason } from './wait-reason.ts';
 import { WaitingOrders } from './waiting.ts';
-import { countsFrom, type WaitingOrder } from './waiting-order.ts';
+import { countsFrom, queryFor, type WaitingOrder } from './waiting-order.ts';
 
 /**
  * Most waiting orders of a store that are tried for a driver who goes there anyway with one, the oldest first;
@@ -28,7 +27,7 @@ import { countsFrom, type WaitingOrder } from './waiting-order.ts';
  */
 const MAX_POOL_ORDERS = 32;
 
-export type { Decision, DriverQuery, FoundDriver, FoundOrder, Match, WaitingOrder, WaitReason };
+export type { Decision, DriverQuery, FoundDriver, FoundOrder, WaitingOrder, WaitReason };
 export { countsFrom };
 
 /**
@@ -67,7 +66,6 @@ export class Matcher {
   private readonly waiting: WaitingOrders;
   private readonly later = new LaterOrders();
   private onNextDue: () => void = () => undefined;
-  private readonly sources: Sources;
   private readonly pools: Pools;
   /** What the planner sees and does here. */
   readonly planned: PlannedOrders;
@@ -96,7 +94,6 @@ export class Matcher {
     const { slots } = this;
     this.planned = new PlannedOrders({ slots, drivers, search, waiting, later, tiers: this.tiers, assigning });
     this.slots.onChange((slot) => this.planned.driverChanged(this.slots.ids[slot] as string));
-    this.sources = { drivers: this.drivers, search: this.search, waiting: this.waiting, tiers: this.tiers };
   }
 
   /**
@@ -507,7 +504,7 @@ export class Matcher {
     else this.setHold({ retailerId, reason: 'payment_required', credit: 0 });
   }
 
-  // --- Several at once -------------------------------------------------------------------------------------
+  // --- All at once -----------------------------------------------------------------------------------------
 
   /** Whether a driver may be given an order now, wherever one waits. */
   isAvailable(driverId: string, nowMs: number): boolean {
@@ -519,19 +516,17 @@ export class Matcher {
     return this.drivers.availableIds(nowMs);
   }
 
-  /** Matches the first `MAX_BATCH` of these waiting orders with drivers (`batch.ts`). Marks nothing. */
-  matchOrders(orderIds: readonly string[], nowMs: number): Match[] {
-    const orders = orderIds
-      .slice(0, MAX_BATCH)
-      .flatMap((orderId) => this.waiting.get(orderId) ?? [])
-      .filter((order) => !this.assigning.has(order.orderId) && this.tiers.get(order.tierId) !== undefined)
-      .filter((order) => this.waiting.isFree(order));
-    return matchOrders(orders, this.sources, nowMs);
-  }
-
-  /** Matches the first `MAX_BATCH` of these drivers with waiting orders at minimum cost. Marks nothing. */
-  matchDrivers(driverIds: readonly string[], nowMs: number): Match[] {
-    return matchDrivers(driverIds.slice(0, MAX_BATCH), this.sources, nowMs);
+  /** The waiting orders that may be given to whoever is free, those with the greatest claim first. Reads all. */
+  waitingByClaim(nowMs: number): string[] {
+    const claimOfOrder = (order: WaitingOrder): number => {
+      const tier = this.tiers.get(order.tierId);
+      return tier ? claimOf(tier, nowMs - countsFrom(order)) : 0;
+    };
+    return Array.from(this.waiting.all())
+      .filter((order) => this.waiting.isFree(order))
+      .map((order) => ({ orderId: order.orderId, claim: claimOfOrder(order) }))
+      .sort((a, b) => b.claim - a.claim)
+      .map(({ orderId }) => orderId);
   }
 
   // --- Assigning -------------------------------------------------------------------------------------------

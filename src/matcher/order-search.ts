@@ -22,7 +22,6 @@ type Best = {
   order: WaitingOrder | undefined;
   cost: number;
   distanceMeters: number;
-  readonly skip: ReadonlySet<string> | undefined;
 };
 
 /**
@@ -50,10 +49,10 @@ export class OrderSearch {
 
   /**
    * The order of least cost among those of the driver's tiers whose radius reaches the driver and that do not
-   * exclude the driver; then the nearest, then the one with the smallest id. Leaves out `skip`.
+   * exclude the driver; then the nearest, then the one with the smallest id.
    */
-  leastCost(seeker: Seeker, nowMs: number, skip?: ReadonlySet<string>): FoundOrder | undefined {
-    const best: Best = { order: undefined, cost: Number.POSITIVE_INFINITY, distanceMeters: 0, skip };
+  leastCost(seeker: Seeker, nowMs: number): FoundOrder | undefined {
+    const best: Best = { order: undefined, cost: Number.POSITIVE_INFINITY, distanceMeters: 0 };
     writeVector(seeker.lat, seeker.lng, this.vector, 0);
     for (const tier of this.tiers.all()) {
       const number = this.tiers.number(tier.id) as number;
@@ -118,7 +117,7 @@ export class OrderSearch {
       if (distanceMeters > best.distanceMeters) return;
       if (distanceMeters === best.distanceMeters && order.orderId > best.order.orderId) return;
     }
-    if (order.excludedDriverIds?.has(seeker.driverId) || best.skip?.has(order.orderId)) return;
+    if (order.excludedDriverIds?.has(seeker.driverId)) return;
     best.order = order;
     best.cost = cost;
     best.distanceMeters = distanceMeters;

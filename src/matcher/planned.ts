@@ -6,12 +6,11 @@ import { MAX_TIERS, PLANNER_LOOK_MS, PLANNER_NEAREST, SAME_PLACE_METERS } from '
 import type { DriverSearch } from './driver-search.ts';
 import type { DriverSlots } from './driver-slots.ts';
 import type { Drivers, DriverVersion } from './drivers.ts';
-import { queryFor } from './gather.ts';
 import type { LaterOrders } from './later-orders.ts';
 import { PlannedReach } from './planned-reach.ts';
 import type { TierTable } from './tier-table.ts';
 import type { WaitingOrders } from './waiting.ts';
-import type { WaitingOrder } from './waiting-order.ts';
+import { queryFor, type WaitingOrder } from './waiting-order.ts';
 
 /** The bit of the smallest size; those below are of tiers. */
 const FIRST_SIZE = 1 << MAX_TIERS;

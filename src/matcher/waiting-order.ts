@@ -1,6 +1,7 @@
-import type { TierId } from '../domain/tier.ts';
+import { radiusAfter, type Tier, type TierId } from '../domain/tier.ts';
 import type { Size } from '../domain/vehicle.ts';
 import type { Point } from '../geo/point.ts';
+import type { DriverQuery } from './driver-search.ts';
 
 /** An order that waits for a driver at its pickup's point, since a time in milliseconds since 1970. */
 export type WaitingOrder = {
@@ -30,4 +31,11 @@ export type WaitingOrder = {
 /** Since when a waiting order counts as waiting. */
 export function countsFrom({ sinceMs, fairStartMs }: WaitingOrder): number {
   return fairStartMs ?? sinceMs;
+}
+
+/** The search for drivers for a waiting order: within the radius it has by now, without those it excludes. */
+export function queryFor(order: WaitingOrder, tier: Tier, nowMs: number): DriverQuery {
+  const { tierId, point, sinceMs, excludedDriverIds, size, dropoff } = order;
+  const radiusMeters = radiusAfter(tier, nowMs - sinceMs);
+  return { tierId, point, radiusMeters, nowMs, exclude: excludedDriverIds, size, dropoff };
 }

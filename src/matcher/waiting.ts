@@ -193,8 +193,8 @@ export class WaitingOrders {
   }
 
   /** The order of least cost to a driver (`OrderSearch.leastCost`). */
-  leastCost(seeker: Seeker, nowMs: number, skip?: ReadonlySet<string>): FoundOrder | undefined {
-    return this.numbers.size === 0 ? undefined : this.search.leastCost(seeker, nowMs, skip);
+  leastCost(seeker: Seeker, nowMs: number): FoundOrder | undefined {
+    return this.numbers.size === 0 ? undefined : this.search.leastCost(seeker, nowMs);
   }
 
   /** Takes the fair start of an order that begins to wait now (`FairShares.next`). */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { planInstance } from '../../bench/dispatch/day.ts';
 import { generatedInstance } from '../../bench/dispatch/generated.ts';
+import { Day } from '../../bench/dispatch/rule-day.ts';
 import { writeSolution } from '../../bench/dispatch/solution.ts';
-import { Day } from '../../bench/replay/day.ts';
 import { loadTestTiers } from '../../bench/support/tiers.ts';
 import type { Tier } from '../../src/domain/tier.ts';
 

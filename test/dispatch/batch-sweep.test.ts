@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import { createRedispatch, type RedispatchParts } from '../../src/dispatch/redispatch.ts';
+import { createRedispatch, MATCHED_AT_ONCE, type RedispatchParts } from '../../src/dispatch/redispatch.ts';
 import { createSweep } from '../../src/dispatch/sweep.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import type { ChosenDriver } from '../../src/domain/rejected-candidate.ts';
-import { MAX_BATCH } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { AssignOutcome } from '../../src/store/orders/orders.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -67,14 +66,14 @@ function wait(orderId: string, north: number, waitedMs: number, east = 0): void 
 const holders = () => Object.fromEntries([...given].map(([orderId, { driverId }]) => [orderId, driverId]));
 
 describe('a sweep that finds several orders and several drivers', () => {
-  it('takes the least total distance, also where singly matched orders would take more', async () => {
-    // Matched alone, x would take the driver between the two and leave the far one to y.
-    put('between', 0);
-    put('west', 0, -1_200);
-    wait('x', 0, 60_000, -500);
-    wait('y', 0, 60_000, 600);
+  it('gives each order the nearest driver who is left, the greatest claim first, where drivers are enough', async () => {
+    put('near', 0);
+    put('far', 2_000);
+    put('farther', 3_000);
+    wait('young', 100, 10_000);
+    wait('old', 500, 60_000);
     await sweep();
-    expect(holders()).toEqual({ x: 'west', y: 'between' });
+    expect(holders()).toEqual({ old: 'near', young: 'far' });
   });
 
   it.each([
@@ -143,7 +142,7 @@ describe('a sweep that finds several orders and several drivers', () => {
       for (let i = 0; i < orders; i++) wait(`o${i}`, offset(), Math.floor(random() * 600_000), offset());
       await sweep();
       expect(new Set(Object.values(holders())).size).toBe(given.size);
-      expect(given.size).toBeGreaterThan(MAX_BATCH / 4);
+      expect(given.size).toBeGreaterThan(MATCHED_AT_ONCE / 4);
       for (const driverId of matcher.availableDrivers(NOW))
         expect(matcher.bestWaitingFor(driverId, NOW)).toBeUndefined();
     }

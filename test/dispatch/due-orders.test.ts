@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DUE_SLICE, startDueOrders } from '../../src/dispatch/due-orders.ts';
-import { MAX_BATCH } from '../../src/limits.ts';
+import { MATCHED_AT_ONCE } from '../../src/dispatch/redispatch.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
@@ -19,8 +19,7 @@ beforeEach(() => {
   matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
   asked = [];
   const redispatch = {
-    assignMatches: async () => undefined,
-    matchOrder: async (orderId: string) => void asked.push(orderId),
+    matchOrders: async (orderIds: readonly string[]) => void asked.push(...orderIds),
   };
   const clock = { now: () => Date.now() };
   ({ close } = startDueOrders({ matcher, redispatch, clock, logger: createLogger('silent') }));
@@ -64,7 +63,7 @@ test('an order that is cancelled is not matched, and those behind it are', async
 });
 
 test('more than a batch that are due at once are all matched', async () => {
-  const ids = Array.from({ length: DUE_SLICE + MAX_BATCH }, (_, i) => `order-${i}`);
+  const ids = Array.from({ length: DUE_SLICE + MATCHED_AT_ONCE }, (_, i) => `order-${i}`);
   for (const id of ids) wait(id, NOW + HOUR);
   await vi.advanceTimersByTimeAsync(HOUR + 1);
   while (asked.length < ids.length) await vi.advanceTimersByTimeAsync(1);

@@ -274,8 +274,7 @@ test('a store is read again where one of its orders was given a driver during th
       },
     },
     matcher,
-    redispatch: { assignMatches: async () => undefined, matchOrder: async () => undefined },
-    clock: { now: Date.now },
+    redispatch: { matchOrders: async () => undefined },
     logger,
   });
   await holds.reload();
@@ -293,8 +292,7 @@ test('reads are applied in the order in which they began', async () => {
         }),
     },
     matcher,
-    redispatch: { assignMatches: async () => undefined, matchOrder: async () => undefined },
-    clock: { now: Date.now },
+    redispatch: { matchOrders: async () => undefined },
     logger,
   });
   const [first, second] = [holds.refresh([store.retailerId]), holds.reload()];

@@ -33,8 +33,7 @@ describe('a store that is held', () => {
       expect(matcher.beginAssign(orderId, 'a', NOW)).toBe(false);
       expect(matcher.whyWaiting(orderId)).toBe(reason);
     }
-    expect(matcher.matchOrders(['before', 'after', 'foreign'], NOW).map(({ orderId }) => orderId)).toEqual(['foreign']);
-    expect(matcher.matchDrivers(['a', 'b', 'c'], NOW).map(({ orderId }) => orderId)).toEqual(['foreign']);
+    expect(matcher.waitingByClaim(NOW)).toEqual(['foreign']);
     expect(claim('new')).toBeUndefined();
     expect(claim('foreign-new', 'other')).toBeDefined();
     expect(matcher.freeCount()).toBe(4);

@@ -41,9 +41,7 @@ describe('the order of a fourth tier', () => {
     wait('order', FOURTH);
     expect(nearest(FOURTH)).toBeUndefined();
     expect(matcher.bestDriverFor('order', NOW)).toBeUndefined();
-    expect(matcher.matchOrders(['order'], NOW)).toEqual([]);
     expect(matcher.bestWaitingFor('unqualified', NOW)).toBeUndefined();
-    expect(matcher.matchDrivers(['unqualified'], NOW)).toEqual([]);
     expect(matcher.whyWaiting('order')).toBe('all_drivers_busy');
   });
 
@@ -54,8 +52,6 @@ describe('the order of a fourth tier', () => {
     expect(nearest(FOURTH)).toBe('free');
     expect(matcher.bestDriverFor('order', NOW)?.driverId).toBe('free');
     expect(matcher.bestWaitingFor('free', NOW)?.orderId).toBe('order');
-    expect(matcher.matchOrders(['order'], NOW)).toMatchObject([{ orderId: 'order', driverId: 'free' }]);
-    expect(matcher.matchDrivers(['a-nearer-one', 'free'], NOW)).toMatchObject([{ driverId: 'free' }]);
   });
 });
 
@@ -95,7 +91,6 @@ describe('a tier that comes into the table', () => {
     matcher.setTiers(tiersOf(5));
     expect(nearest('tier-4')).toBe('a');
     expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('order');
-    expect(matcher.matchOrders(['order'], NOW)).toMatchObject([{ driverId: 'a' }]);
     expect(matcher.whyWaiting('order')).toBe('none_in_radius');
     matcher.claim('a', 'x');
     expect([nearest('tier-4'), matcher.whyWaiting('order')]).toEqual([undefined, 'all_drivers_busy']);
@@ -126,7 +121,6 @@ describe('a tier that leaves the table', () => {
     setDuty(matcher, 'a', true, NOW);
     expect([nearest('standard'), nearest(FOURTH)]).toEqual(['a', undefined]);
     expect([matcher.bestWaitingFor('a', NOW), matcher.bestDriverFor('order', NOW)]).toEqual([undefined, undefined]);
-    expect([matcher.matchOrders(['order'], NOW), matcher.matchDrivers(['a'], NOW)]).toEqual([[], []]);
     expect([matcher.whyWaiting('order'), matcher.waitingCount()]).toEqual(['none_qualified', 2]);
     matcher.setTiers(tiersOf(4));
     expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('in-flight');

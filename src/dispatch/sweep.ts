@@ -83,15 +83,17 @@ export function createSweep(parts: SweepParts): Sweep {
 function createWaitingMatch({ matcher, fleet, redispatch, clock }: SweepParts): () => Promise<void> {
   return async function matchWaiting() {
     await fleet.catchUp(clock);
-    if (matcher.waitingCount() === 0 || matcher.freeCount() === 0) return;
+    if (matcher.waitingCount() === 0) return;
     const available = matcher.availableDrivers(clock.now());
-    if (matcher.waitingCount() <= available.length) await matchOrders();
-    else await matchDrivers(available);
+    const orderIds = matcher.waitingByClaim(available.length, clock.now());
+    if (orderIds) return matchOrders(orderIds);
+    await matchDrivers(available);
+    // Those who have room take what waits at their store along.
+    await redispatch.matchOrders(matcher.waitingByClaim(MATCHED_AT_ONCE, clock.now()) ?? []);
   };
 
-  /** With enough drivers for all each order takes the nearest, those with the greatest claim first. */
-  async function matchOrders(): Promise<void> {
-    const orderIds = matcher.waitingByClaim(clock.now());
+  /** With enough drivers for all each order takes the nearest, in this order. */
+  async function matchOrders(orderIds: readonly string[]): Promise<void> {
     for (let at = 0; at < orderIds.length; at += MATCHED_AT_ONCE) {
       await redispatch.matchOrders(orderIds.slice(at, at + MATCHED_AT_ONCE));
       await nextTurn();

@@ -516,17 +516,19 @@ export class Matcher {
     return this.drivers.availableIds(nowMs);
   }
 
-  /** The waiting orders that may be given to whoever is free, those with the greatest claim first. Reads all. */
-  waitingByClaim(nowMs: number): string[] {
-    const claimOfOrder = (order: WaitingOrder): number => {
+  /**
+   * The waiting orders that may go to whoever is free, those with the greatest claim first; null for more than
+   * `most`. Of what the planner gives it reads all.
+   */
+  waitingByClaim(most: number, nowMs: number): string[] | null {
+    const found: { readonly orderId: string; readonly claim: number }[] = [];
+    for (const order of this.waiting.all()) {
       const tier = this.tiers.get(order.tierId);
-      return tier ? claimOf(tier, nowMs - countsFrom(order)) : 0;
-    };
-    return Array.from(this.waiting.all())
-      .filter((order) => this.waiting.isFree(order))
-      .map((order) => ({ orderId: order.orderId, claim: claimOfOrder(order) }))
-      .sort((a, b) => b.claim - a.claim)
-      .map(({ orderId }) => orderId);
+      if (!tier || !this.waiting.isFree(order)) continue;
+      if (found.length === most) return null;
+      found.push({ orderId: order.orderId, claim: claimOf(tier, nowMs - countsFrom(order)) });
+    }
+    return found.sort((a, b) => b.claim - a.claim).map(({ orderId }) => orderId);
   }
 
   // --- Assigning -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { carrying } from '../matcher/carrying.ts';
 import { randomFrom } from '../matcher/world.ts';
 
 const NOW = 1_700_000_000_000;
@@ -126,6 +127,18 @@ describe('a sweep that finds several orders and several drivers', () => {
     await sweep();
     expect(Object.keys(holders()).sort()).toEqual(['y', 'z']);
     expect(matcher.isWaiting('x')).toBe(false);
+  });
+
+  it('gives one who goes to the store anyway what waits there, though nobody is free', async () => {
+    const position = { ...displaced(STORE, 500, 0), atMs: NOW };
+    const trip = { dropoff: displaced(STORE, 1_000, 0), readyAtMs: NOW, deliverByMs: NOW + 180 * 60_000 };
+    const carried = [carrying('first', { retailerId: 'store', pickup: STORE, ...trip })];
+    const onDuty = { tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW };
+    matcher.putDriver({ id: 'roomy', ...onDuty, carried, capacity: 2 });
+    const order = { orderId: 'along', retailerId: 'store', tierId: 'standard', point: STORE, sinceMs: NOW };
+    matcher.wait({ ...order, ...trip });
+    await sweep();
+    expect(holders()).toEqual({ along: 'roomy' });
   });
 
   it('leaves no driver free beside an order they could take, however many there are', async () => {

@@ -33,7 +33,8 @@ describe('a store that is held', () => {
       expect(matcher.beginAssign(orderId, 'a', NOW)).toBe(false);
       expect(matcher.whyWaiting(orderId)).toBe(reason);
     }
-    expect(matcher.waitingByClaim(NOW)).toEqual(['foreign']);
+    expect(matcher.waitingByClaim(1, NOW)).toEqual(['foreign']);
+    expect(matcher.waitingByClaim(0, NOW)).toBeNull();
     expect(claim('new')).toBeUndefined();
     expect(claim('foreign-new', 'other')).toBeDefined();
     expect(matcher.freeCount()).toBe(4);

@@ -70,7 +70,7 @@ describe('an order for later', () => {
     matcher.wait(later('later', NOW + MINUTE));
     expect(matcher.bestWaitingFor('d', NOW)).toBeUndefined();
     expect(matcher.bestDriverFor('later', NOW)).toBeUndefined();
-    expect(matcher.waitingByClaim(NOW)).toEqual([]);
+    expect(matcher.waitingByClaim(9, NOW)).toEqual([]);
     expect(matcher.beginAssign('later', 'd', NOW)).toBe(false);
     expect([matcher.waitingCount(), matcher.isWaiting('later'), [...matcher.waitingOrders()]]).toEqual([0, false, []]);
     expect([matcher.laterCount(), matcher.laterCountOf('store'), matcher.isLater('later')]).toEqual([1, 1, true]);

@@ -56,7 +56,7 @@ describe('an order of a planned tier', () => {
     matcher.wait(order('planned'));
     expect(matcher.bestWaitingFor('d', NOW)).toBeUndefined();
     expect(matcher.bestDriverFor('planned', NOW)).toBeUndefined();
-    expect(matcher.waitingByClaim(NOW)).toEqual([]);
+    expect(matcher.waitingByClaim(9, NOW)).toEqual([]);
     expect(matcher.planned.open('planned')).toMatchObject({ orderId: 'planned' });
     expect(matcher.waitingCount()).toBe(1);
   });

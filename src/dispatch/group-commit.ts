@@ -157,8 +157,9 @@ export function createGroupCommit(
 
   function ended(batch: readonly Waiter[]): void {
     const nowMs = performance.now();
-    backlog.committed(batch.length, nowMs);
-    pace.orderTook(nowMs - Math.min(...batch.map(({ caller }) => caller.sinceMs)));
+    const waitedMs = nowMs - Math.min(...batch.map(({ caller }) => caller.sinceMs));
+    backlog.committed(batch.length, nowMs, waitedMs);
+    pace.orderTook(waitedMs);
   }
 
   return {

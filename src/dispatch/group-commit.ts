@@ -157,9 +157,8 @@ export function createGroupCommit(
 
   function ended(batch: readonly Waiter[]): void {
     const nowMs = performance.now();
-    const waitedMs = nowMs - Math.min(...batch.map(({ caller }) => caller.sinceMs));
-    backlog.committed(batch.length, nowMs, waitedMs);
-    pace.orderTook(waitedMs);
+    backlog.committed(batch.length, nowMs);
+    pace.orderTook(nowMs - Math.min(...batch.map(({ caller }) => caller.sinceMs)));
   }
 
   return {

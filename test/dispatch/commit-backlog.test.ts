@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import {
   ASSUMED_ORDER_RATE,
   CommitBacklog,
-  LATE_ORDER_MS,
   MAX_ORDER_WAIT_MS,
   MIN_UNSTORED_ORDERS,
   ORDER_RATE_WINDOW_MS,
@@ -14,7 +13,7 @@ function store(backlog: CommitBacklog, ratePerSecond: number): void {
   backlog.queued = 10_000;
   const everyMs = (MAX_COMMIT_BATCH / ratePerSecond) * 1_000;
   for (const endMs = nowMs + 20 * ORDER_RATE_WINDOW_MS + 2 * everyMs; nowMs < endMs; nowMs += everyMs) {
-    backlog.committed(MAX_COMMIT_BATCH, nowMs, LATE_ORDER_MS);
+    backlog.committed(MAX_COMMIT_BATCH, nowMs);
   }
 }
 let nowMs = 0;
@@ -41,14 +40,6 @@ it('assumes a rate until it has measured one', () => {
   expect(room(new CommitBacklog())).toBe((ASSUMED_ORDER_RATE * MAX_ORDER_WAIT_MS) / 1_000);
 });
 
-it('refuses nobody by a rate of a stall, while the oldest order of the last commit was in time', () => {
-  const backlog = storedAt(100);
-  backlog.committed(1, nowMs, LATE_ORDER_MS - 1);
-  expect(room(backlog)).toBe((ASSUMED_ORDER_RATE * MAX_ORDER_WAIT_MS) / 1_000);
-  backlog.committed(1, nowMs, LATE_ORDER_MS);
-  expect(room(backlog)).toBeLessThan((200 * MAX_ORDER_WAIT_MS) / 1_000);
-});
-
 it('takes some orders on the slowest machine, or it would never learn that it is quick again', () => {
   expect(room(storedAt(1))).toBe(MIN_UNSTORED_ORDERS);
 });
@@ -56,8 +47,8 @@ it('takes some orders on the slowest machine, or it would never learn that it is
 it('does not take a time with few orders for the rate of the machine', () => {
   const backlog = storedAt(2_000);
   backlog.queued = 3;
-  backlog.committed(MAX_COMMIT_BATCH, nowMs, 0);
-  for (const endMs = nowMs + 60_000; nowMs < endMs; nowMs += 1_000) backlog.committed(1, nowMs, 0);
+  backlog.committed(MAX_COMMIT_BATCH, nowMs);
+  for (const endMs = nowMs + 60_000; nowMs < endMs; nowMs += 1_000) backlog.committed(1, nowMs);
   expect(backlog.ratePerSecond).toBeCloseTo(2_000);
 });
 

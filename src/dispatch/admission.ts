@@ -51,7 +51,7 @@ export class AdmissionControl {
     const endMs = performance.now() + this.#sliceMs;
     while (this.#isDue() && performance.now() < endMs) {
       this.#waiting.shift()?.start();
-      this.#backlog.queued--;
+      this.#backlog.dequeue();
       // Lets the order start before the clock is read again.
       await Promise.resolve();
     }

@@ -31,7 +31,7 @@ export class CommitBacklog {
   started = 0;
   #storedInLine = 0;
   #inLineMs = 0;
-  /** End of the last commit, if enough orders stood in line then. */
+  /** End of the last commit, if enough orders have stood in line since then. */
   #inLineSince: number | null = null;
 
   /** Number of orders that are not stored. */
@@ -49,7 +49,24 @@ export class CommitBacklog {
     return this.orders >= Math.max(MIN_UNSTORED_ORDERS, (this.ratePerSecond * MAX_ORDER_WAIT_MS) / 1_000);
   }
 
-  /** Counts a commit that ended at `nowMs`, by `performance.now`. */
+  /** Takes out an order whose turn has come. It may have been given up meanwhile, and then it never starts. */
+  dequeue(): void {
+    this.queued--;
+    this.#look();
+  }
+
+  /** Takes out orders that started and leave without a commit. */
+  leave(orders: number): void {
+    this.started -= orders;
+    this.#look();
+  }
+
+  /** Where the line is short the callers set the rate, and a quiet that follows is no time in line. */
+  #look(): void {
+    if (this.orders < IN_LINE) this.#inLineSince = null;
+  }
+
+  /** Takes out the orders of a commit that ended at `nowMs`, by `performance.now`, and counts them. */
   committed(orders: number, nowMs: number): void {
     if (this.#inLineSince !== null) {
       const passedMs = nowMs - this.#inLineSince;
@@ -57,6 +74,7 @@ export class CommitBacklog {
       this.#storedInLine = this.#storedInLine * weight + orders;
       this.#inLineMs = this.#inLineMs * weight + passedMs;
     }
+    this.started -= orders;
     this.#inLineSince = this.orders >= IN_LINE ? nowMs : null;
   }
 }

@@ -94,9 +94,7 @@ export function createGroupCommit(
 
   function pump(): void {
     scheduled = false;
-    if (database.isAway()) {
-      for (const { resolve } of queue.splice(0)) resolve({ kind: 'unavailable' });
-    }
+    if (database.isAway()) giveUp(() => true);
     if (queue.length === 0 || inFlight >= bounds.maxInFlight) return;
     const isFree = inFlight === slow;
     dropUnwanted();
@@ -115,11 +113,15 @@ export function createGroupCommit(
 
   function dropUnwanted(): void {
     const lateMs = performance.now() - bounds.maxWaitMs;
-    queue = queue.filter(({ caller, resolve }) => {
-      const isUnwanted = caller.signal.aborted || caller.sinceMs <= lateMs;
-      if (isUnwanted) resolve({ kind: 'unavailable' });
-      return !isUnwanted;
-    });
+    giveUp(({ signal, sinceMs }) => signal.aborted || sinceMs <= lateMs);
+  }
+
+  function giveUp(isUnwanted: (caller: Caller) => boolean): void {
+    const unwanted = queue.filter(({ caller }) => isUnwanted(caller));
+    if (unwanted.length === 0) return;
+    queue = queue.filter(({ caller }) => !isUnwanted(caller));
+    for (const { resolve } of unwanted) resolve({ kind: 'unavailable' });
+    backlog.leave(unwanted.length);
   }
 
   /** Drops orders that waited too long while slow commits keep the queue from moving. */
@@ -165,14 +167,7 @@ export function createGroupCommit(
     commit: (order, caller) =>
       new Promise((resolve) => {
         backlog.started++;
-        queue.push({
-          order,
-          caller,
-          resolve(outcome) {
-            backlog.started--;
-            resolve(outcome);
-          },
-        });
+        queue.push({ order, caller, resolve });
         watch();
         // Orders of the same turn of the event loop share a batch.
         if (!scheduled) setImmediate(pump);

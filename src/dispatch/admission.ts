@@ -51,7 +51,7 @@ export class AdmissionControl {
     const endMs = performance.now() + this.#sliceMs;
     while (this.#isDue() && performance.now() < endMs) {
       this.#waiting.shift()?.start();
-      this.#backlog.dequeue();
+      this.#backlog.queued--;
       // Lets the order start before the clock is read again.
       await Promise.resolve();
     }

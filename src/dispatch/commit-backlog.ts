@@ -1,4 +1,4 @@
-import { atMost, MAX_COMMIT_BATCH } from '../limits.ts';
+import { atMost, below, MAX_COMMIT_BATCH } from '../limits.ts';
 
 /**
  * Longest expected wait of an order for its commit; one that would wait longer is refused with 503 at once.
@@ -10,10 +10,13 @@ export const MAX_ORDER_WAIT_MS = 2_000;
 export const MIN_UNSTORED_ORDERS = 128;
 /** Orders a second that a process is assumed to store until it has measured its own rate. */
 export const ASSUMED_ORDER_RATE = 1_000;
+/** Longest time from a commit to the next one of the same line; after a longer one the line is a new one. */
+export const LINE_PAUSE_MS = 300;
 /** Time over which the rate is measured, so that a stall of a second, as of a disk, does not look like it. */
 export const ORDER_RATE_WINDOW_MS = 5_000;
 
 atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
+below({ LINE_PAUSE_MS }, { ORDER_RATE_WINDOW_MS });
 
 /** Orders below which the rate is not measured: the callers set it, not the machine. */
 const IN_LINE = MIN_UNSTORED_ORDERS / 2;
@@ -31,7 +34,7 @@ export class CommitBacklog {
   started = 0;
   #storedInLine = 0;
   #inLineMs = 0;
-  /** End of the last commit, if enough orders have stood in line since then. */
+  /** End of the last commit, if enough orders stood in line then. */
   #inLineSince: number | null = null;
 
   /** Number of orders that are not stored. */
@@ -49,24 +52,12 @@ export class CommitBacklog {
     return this.orders >= Math.max(MIN_UNSTORED_ORDERS, (this.ratePerSecond * MAX_ORDER_WAIT_MS) / 1_000);
   }
 
-  /** Takes out an order whose turn has come. It may have been given up meanwhile, and then it never starts. */
-  dequeue(): void {
-    this.queued--;
-    this.#look();
+  /** Notes that a commit starts beside no other one. The quiet between two bursts is no time in line. */
+  resume(nowMs: number): void {
+    if (this.#inLineSince !== null && nowMs - this.#inLineSince > LINE_PAUSE_MS) this.#inLineSince = null;
   }
 
-  /** Takes out orders that started and leave without a commit. */
-  leave(orders: number): void {
-    this.started -= orders;
-    this.#look();
-  }
-
-  /** Where the line is short the callers set the rate, and a quiet that follows is no time in line. */
-  #look(): void {
-    if (this.orders < IN_LINE) this.#inLineSince = null;
-  }
-
-  /** Takes out the orders of a commit that ended at `nowMs`, by `performance.now`, and counts them. */
+  /** Counts a commit that ended at `nowMs`, by `performance.now`. */
   committed(orders: number, nowMs: number): void {
     if (this.#inLineSince !== null) {
       const passedMs = nowMs - this.#inLineSince;
@@ -74,7 +65,6 @@ export class CommitBacklog {
       this.#storedInLine = this.#storedInLine * weight + orders;
       this.#inLineMs = this.#inLineMs * weight + passedMs;
     }
-    this.started -= orders;
     this.#inLineSince = this.orders >= IN_LINE ? nowMs : null;
   }
 }

@@ -45,7 +45,7 @@ export function startDueOrders(parts: {
   }
 
   async function match(orderIds: readonly string[]): Promise<void> {
-    await redispatch.matchOrders(orderIds);
+    await redispatch.matchOrders(matcher.sortByClaim(orderIds, clock.now()));
     await nextTurn();
   }
 

@@ -94,7 +94,9 @@ export function createGroupCommit(
 
   function pump(): void {
     scheduled = false;
-    if (database.isAway()) giveUp(() => true);
+    if (database.isAway()) {
+      for (const { resolve } of queue.splice(0)) resolve({ kind: 'unavailable' });
+    }
     if (queue.length === 0 || inFlight >= bounds.maxInFlight) return;
     const isFree = inFlight === slow;
     dropUnwanted();
@@ -113,15 +115,11 @@ export function createGroupCommit(
 
   function dropUnwanted(): void {
     const lateMs = performance.now() - bounds.maxWaitMs;
-    giveUp(({ signal, sinceMs }) => signal.aborted || sinceMs <= lateMs);
-  }
-
-  function giveUp(isUnwanted: (caller: Caller) => boolean): void {
-    const unwanted = queue.filter(({ caller }) => isUnwanted(caller));
-    if (unwanted.length === 0) return;
-    queue = queue.filter(({ caller }) => !isUnwanted(caller));
-    for (const { resolve } of unwanted) resolve({ kind: 'unavailable' });
-    backlog.leave(unwanted.length);
+    queue = queue.filter(({ caller, resolve }) => {
+      const isUnwanted = caller.signal.aborted || caller.sinceMs <= lateMs;
+      if (isUnwanted) resolve({ kind: 'unavailable' });
+      return !isUnwanted;
+    });
   }
 
   /** Drops orders that waited too long while slow commits keep the queue from moving. */
@@ -145,6 +143,7 @@ export function createGroupCommit(
     clearTimeout(gathering);
     gathering = undefined;
     isGathered = false;
+    if (inFlight === 0) backlog.resume(performance.now());
     inFlight++;
     for (const { caller } of batch) caller.onSent?.();
     void commitBatch(batch.map((waiter) => waiter.order)).then((outcomes) => {
@@ -167,7 +166,14 @@ export function createGroupCommit(
     commit: (order, caller) =>
       new Promise((resolve) => {
         backlog.started++;
-        queue.push({ order, caller, resolve });
+        queue.push({
+          order,
+          caller,
+          resolve(outcome) {
+            backlog.started--;
+            resolve(outcome);
+          },
+        });
         watch();
         // Orders of the same turn of the event loop share a batch.
         if (!scheduled) setImmediate(pump);

@@ -12,8 +12,8 @@ import type { OrderEvents } from './order-events.ts';
 import { chosenDriver, type PlannedChoice } from './planned-choice.ts';
 import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
-/** Most orders that are matched in one turn of the event loop; about 2 ms, and as many statements at once. */
-export const MATCHED_AT_ONCE = 64;
+/** Most orders that are matched in one turn of the event loop, and so statements at once. */
+export const MATCHED_AT_ONCE = 16;
 /** Most follow-ups of an assignment that the database refused. A race mostly ends after one. */
 const MAX_FOLLOW_UPS = 4;
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FEED_RETRY_MS, MAX_FEED_PENDING } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { createBatches } from './batches.ts';
@@ -24,9 +25,10 @@ export function createStoreHolds(parts: {
   readonly matcher: Matcher;
   readonly redispatch: Pick<Redispatch, 'matchOrders'>;
   readonly unpaidAllowed?: number | undefined;
+  readonly clock: Clock;
   readonly logger: Logger;
 }): StoreHolds {
-  const { store, matcher, redispatch, logger } = parts;
+  const { store, matcher, redispatch, clock, logger } = parts;
   const failed = (error: unknown): boolean => {
     logger.warn({ err: errorFields(error) }, 'the orders of a store that is held no more could not be matched');
     // The sweep makes up for it.
@@ -67,7 +69,8 @@ export function createStoreHolds(parts: {
 
   /** Matches the waiting orders of a store in slices, until it is held again or nobody is free. */
   async function matchStore(retailerId: string): Promise<void> {
-    const orderIds = matcher.waitingOrdersOf(retailerId).map(({ orderId }) => orderId);
+    const waiting = matcher.waitingOrdersOf(retailerId).map(({ orderId }) => orderId);
+    const orderIds = matcher.sortByClaim(waiting, clock.now());
     for (let at = 0; at < orderIds.length; at += MATCHED_AT_ONCE) {
       if (matcher.holdOf(retailerId) !== null || matcher.freeCount() === 0) return;
       await redispatch.matchOrders(orderIds.slice(at, at + MATCHED_AT_ONCE));

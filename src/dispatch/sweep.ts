@@ -28,7 +28,7 @@ type SweepParts = SilentReleaseParts & {
   readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'endDuties'>;
   readonly fleet: Pick<Fleet, 'catchUp' | 'refreshDrivers' | 'markStale'>;
   readonly events: Pick<OrderEvents, 'driverChanged' | 'orderChanged' | 'storeChanged'>;
-  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrders' | 'expire'>;
+  readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'matchOrders' | 'expire'>;
 };
 
 /** The sweep that keeps every waiting order on its way, whichever notice or reply was lost. */
@@ -83,13 +83,17 @@ export function createSweep(parts: SweepParts): Sweep {
 function createWaitingMatch({ matcher, fleet, redispatch, clock }: SweepParts): () => Promise<void> {
   return async function matchWaiting() {
     await fleet.catchUp(clock);
-    if (matcher.waitingCount() === 0) return;
+    if (matcher.freeCount() === 0 || matcher.waitingByClaim(0, clock.now()) !== null) return;
     const available = matcher.availableDrivers(clock.now());
+    await nextTurn();
     const orderIds = matcher.waitingByClaim(available.length, clock.now());
     if (orderIds) return matchOrders(orderIds);
     await matchDrivers(available);
-    // Those who have room take what waits at their store along.
-    await redispatch.matchOrders(matcher.waitingByClaim(MATCHED_AT_ONCE, clock.now()) ?? []);
+    // Those who have room take what waits at their store along. Their routes take long to plan, so one by one.
+    for (const orderId of matcher.waitingByClaim(MATCHED_AT_ONCE, clock.now()) ?? []) {
+      await redispatch.matchOrder(orderId);
+      await nextTurn();
+    }
   };
 
   /** With enough drivers for all each order takes the nearest, in this order. */

@@ -521,14 +521,25 @@ export class Matcher {
    * `most`. Of what the planner gives it reads all.
    */
   waitingByClaim(most: number, nowMs: number): string[] | null {
-    const found: { readonly orderId: string; readonly claim: number }[] = [];
+    const found: string[] = [];
     for (const order of this.waiting.all()) {
-      const tier = this.tiers.get(order.tierId);
-      if (!tier || !this.waiting.isFree(order)) continue;
+      if (!this.tiers.get(order.tierId) || !this.waiting.isFree(order)) continue;
       if (found.length === most) return null;
-      found.push({ orderId: order.orderId, claim: claimOf(tier, nowMs - countsFrom(order)) });
+      found.push(order.orderId);
     }
-    return found.sort((a, b) => b.claim - a.claim).map(({ orderId }) => orderId);
+    return this.sortByClaim(found, nowMs);
+  }
+
+  /** These waiting orders, those with the greatest claim first, and of equal claims the one that counts longer. */
+  sortByClaim(orderIds: readonly string[], nowMs: number): string[] {
+    const claims = orderIds.flatMap((orderId) => {
+      const order = this.waiting.get(orderId);
+      const tier = order && this.tiers.get(order.tierId);
+      if (!tier) return [];
+      const fromMs = countsFrom(order);
+      return [{ orderId, fromMs, claim: claimOf(tier, nowMs - fromMs) }];
+    });
+    return claims.sort((a, b) => b.claim - a.claim || a.fromMs - b.fromMs).map(({ orderId }) => orderId);
   }
 
   // --- Assigning -------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
-import { carrying } from '../matcher/carrying.ts';
 import { randomFrom } from '../matcher/world.ts';
 
 const NOW = 1_700_000_000_000;
@@ -77,6 +76,17 @@ describe('a sweep that finds several orders and several drivers', () => {
     expect(holders()).toEqual({ old: 'near', young: 'far' });
   });
 
+  it('serves stores in turn where no order has a claim yet', async () => {
+    put('near', 0);
+    for (const far of [1, 2, 3]) put(`far-${far}`, 100_000);
+    const order = { tierId: 'standard', point: STORE, sinceMs: NOW };
+    for (const n of [1, 2])
+      matcher.wait({ ...order, orderId: `a${n}`, retailerId: 'a', fairStartMs: NOW + n * 180_000 });
+    matcher.wait({ ...order, orderId: 'b1', retailerId: 'b', fairStartMs: NOW });
+    await sweep();
+    expect(holders()).toEqual({ b1: 'near' });
+  });
+
   it.each([
     ['those that have waited for long', 20, ['middle', 'old']],
     ['those that are near while none has', 1, ['middle', 'new']],
@@ -127,18 +137,6 @@ describe('a sweep that finds several orders and several drivers', () => {
     await sweep();
     expect(Object.keys(holders()).sort()).toEqual(['y', 'z']);
     expect(matcher.isWaiting('x')).toBe(false);
-  });
-
-  it('gives one who goes to the store anyway what waits there, though nobody is free', async () => {
-    const position = { ...displaced(STORE, 500, 0), atMs: NOW };
-    const trip = { dropoff: displaced(STORE, 1_000, 0), readyAtMs: NOW, deliverByMs: NOW + 180 * 60_000 };
-    const carried = [carrying('first', { retailerId: 'store', pickup: STORE, ...trip })];
-    const onDuty = { tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW };
-    matcher.putDriver({ id: 'roomy', ...onDuty, carried, capacity: 2 });
-    const order = { orderId: 'along', retailerId: 'store', tierId: 'standard', point: STORE, sinceMs: NOW };
-    matcher.wait({ ...order, ...trip });
-    await sweep();
-    expect(holders()).toEqual({ along: 'roomy' });
   });
 
   it('leaves no driver free beside an order they could take, however many there are', async () => {

@@ -2,24 +2,19 @@ import { expect, it } from 'vitest';
 import {
   ASSUMED_ORDER_RATE,
   CommitBacklog,
+  LINE_PAUSE_MS,
   MAX_ORDER_WAIT_MS,
   MIN_UNSTORED_ORDERS,
   ORDER_RATE_WINDOW_MS,
 } from '../../src/dispatch/commit-backlog.ts';
 import { MAX_COMMIT_BATCH } from '../../src/limits.ts';
 
-/** Has orders start and be committed. */
-function commit(backlog: CommitBacklog, orders: number): void {
-  backlog.started += orders;
-  backlog.committed(orders, nowMs);
-}
-
 /** Full commits at a rate, for much longer than the rate's window, while many orders stand in line. */
 function store(backlog: CommitBacklog, ratePerSecond: number): void {
   backlog.queued = 10_000;
   const everyMs = (MAX_COMMIT_BATCH / ratePerSecond) * 1_000;
   for (const endMs = nowMs + 20 * ORDER_RATE_WINDOW_MS + 2 * everyMs; nowMs < endMs; nowMs += everyMs) {
-    commit(backlog, MAX_COMMIT_BATCH);
+    backlog.committed(MAX_COMMIT_BATCH, nowMs);
   }
 }
 let nowMs = 0;
@@ -53,40 +48,24 @@ it('takes some orders on the slowest machine, or it would never learn that it is
 it('does not take a time with few orders for the rate of the machine', () => {
   const backlog = storedAt(2_000);
   backlog.queued = 3;
-  commit(backlog, MAX_COMMIT_BATCH);
-  for (const endMs = nowMs + 60_000; nowMs < endMs; nowMs += 1_000) commit(backlog, 1);
+  backlog.committed(MAX_COMMIT_BATCH, nowMs);
+  for (const endMs = nowMs + 60_000; nowMs < endMs; nowMs += 1_000) backlog.committed(1, nowMs);
   expect(backlog.ratePerSecond).toBeCloseTo(2_000);
 });
 
-it.each<[string, (backlog: CommitBacklog) => void]>([
-  [
-    'whose last orders are committed',
-    (backlog) => {
-      backlog.queued = 0;
-      commit(backlog, MAX_COMMIT_BATCH);
-    },
-  ],
-  [
-    'whose callers hang up before their turn',
-    (backlog) => {
-      while (backlog.queued > 0) backlog.dequeue();
-    },
-  ],
-  [
-    'whose callers hang up before their commit',
-    (backlog) => {
-      backlog.queued = 0;
-      backlog.started = 1_000;
-      backlog.leave(1_000);
-    },
-  ],
-])('does not take the quiet after a burst %s for the rate of the machine', (_what, end) => {
+it('does not take the quiet between two bursts for the rate of the machine', () => {
   const backlog = storedAt(2_000);
-  end(backlog);
   nowMs += 60_000;
-  backlog.queued = 1_000;
-  commit(backlog, MAX_COMMIT_BATCH);
-  expect(backlog.ratePerSecond).toBeCloseTo(2_000, -2);
+  backlog.resume(nowMs);
+  backlog.committed(MAX_COMMIT_BATCH, nowMs + 1_000);
+  expect(backlog.ratePerSecond).toBeCloseTo(2_000);
+});
+
+it('takes a pause within a line for the rate of the machine', () => {
+  const backlog = storedAt(2_000);
+  backlog.resume(nowMs + LINE_PAUSE_MS / 2);
+  backlog.committed(MAX_COMMIT_BATCH, nowMs + LINE_PAUSE_MS);
+  expect(backlog.ratePerSecond).toBeLessThan(1_900);
 });
 
 it('follows a machine that becomes slower', () => {

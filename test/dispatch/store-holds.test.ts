@@ -275,6 +275,7 @@ test('a store is read again where one of its orders was given a driver during th
     },
     matcher,
     redispatch: { matchOrders: async () => undefined },
+    clock: { now: Date.now },
     logger,
   });
   await holds.reload();
@@ -293,6 +294,7 @@ test('reads are applied in the order in which they began', async () => {
     },
     matcher,
     redispatch: { matchOrders: async () => undefined },
+    clock: { now: Date.now },
     logger,
   });
   const [first, second] = [holds.refresh([store.retailerId]), holds.reload()];

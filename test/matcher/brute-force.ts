@@ -58,6 +58,7 @@ export type MatcherFace = Omit<
   | 'setStep'
   | 'shownMeters'
   | 'slotOf'
+  | 'sortByClaim'
   | 'beginCreditRead'
   | 'endCreditRead'
   | 'fairStart'

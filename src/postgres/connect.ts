@@ -138,7 +138,10 @@ type Sockets = {
   keepToPrimary(host: number | null): void;
   /** Does so for `silenceMs` from now. */
   destroySilent(silenceMs: number): void;
-  /** Opens no more sockets. */
+  /**
+   * Opens no more sockets and destroys those that are left. The client forgets one that is still opening: it would log
+   * in and stay (postgres 3.4.9, `terminate` in its connection.js).
+   */
   close(): void;
 };
 
@@ -208,6 +211,7 @@ function createSockets(
     },
     close() {
       isClosed = true;
+      for (const socket of all.keys()) socket.destroy();
     },
   };
 }

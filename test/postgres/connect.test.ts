@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { pgPools } from '../../src/postgres/pg-pool.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
@@ -43,6 +44,18 @@ it('goes to the next host of the URL from one that refuses, and stays there', as
   await Promise.all(Array.from({ length: 3 }, () => pool`select pg_sleep(0.1)`));
   expect(dialled).toBeGreaterThan(0);
   expect(dials).toBe(dialled);
+});
+
+it('leaves no connection behind that is still opening when the pool ends', async () => {
+  const sockets: Socket[] = [];
+  const opened = (message: unknown): unknown => sockets.push((message as { socket: Socket }).socket);
+  subscribe('net.client.socket', opened);
+  onTestFinished(() => void unsubscribe('net.client.socket', opened));
+  const pool = connect({ url: database.url, applicationName: 'connect test', max: 1 });
+  const asked = pool`select 1`.catch((error: { code?: string }) => error.code);
+  await pool.end({ timeout: 0 });
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
+  expect(await asked).toBe('CONNECTION_ENDED');
 });
 
 it('fails the first statement of a connection that is lost with it, and does not answer it by another host', async () => {

@@ -32,6 +32,11 @@ const create = () =>
     headers: { authorization: `Bearer ${store.apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(orderBody(store.retailerId)),
   });
+const refusedInMs = async () => {
+  const startedMs = performance.now();
+  expect((await create()).status).toBe(503);
+  return performance.now() - startedMs;
+};
 const isUp = async () => /sameday_database_up (\d)/.exec(await (await fetch(`${service.url}/metrics`)).text())?.[1];
 
 const WAYS = [
@@ -54,19 +59,11 @@ test.each(WAYS)(
     await leave();
     await expect.poll(isUp).toBe('0');
     const before = await database.sql`select from orders`;
-    const tookMs: number[] = [];
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, async () => {
-        const startedMs = performance.now();
-        const answer = await create();
-        tookMs.push(performance.now() - startedMs);
-        return answer;
-      }),
-    );
-    // The quickest one, since a busy machine takes its time for 50.
-    expect(Math.min(...tookMs)).toBeLessThan(AT_ONCE_MS);
+    const answers = await Promise.all(Array.from({ length: 50 }, create));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     expect(answers[0]?.headers.get('retry-after')).toBe('1');
+    // Some of them is quick, however busy the machine is.
+    await expect.poll(refusedInMs).toBeLessThan(AT_ONCE_MS);
     await comeBack();
     await expect.poll(async () => (await create()).status).toBe(201);
     expect(await database.sql`select from orders where status <> 'void'`).toHaveLength(before.length + 1);

@@ -9,8 +9,6 @@ import { type BucketServer, startBucketServer } from '../photos/bucket-server.ts
 import { addFreeDriver, addStore, ask, type Driver, northOf, place, show, storedPhotos } from './clients.ts';
 
 const ACCOUNT = { bucket: 'handovers', region: 'us-east-1', accessKeyId: 'AKIDTEST', secretAccessKey: 'whole path/+=' };
-/** A photo is refused well before the 15 s of a request are over. */
-const REFUSED_WITHIN_MS = 12_000;
 
 type Fault = { begin(): void | Promise<void>; end(): void | Promise<void> };
 
@@ -162,9 +160,7 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
     const before = store.names();
 
     await fault.begin();
-    const started = performance.now();
     const refused = await deliver(driver, id, 'tap-1');
-    expect(performance.now() - started).toBeLessThan(REFUSED_WITHIN_MS);
     expect([refused.status, refused.body.error]).toEqual([503, { code: 'unavailable', retryable: true, fields: [] }]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await show(service, retailer, id)).toMatchObject({ status: 'picked_up' });

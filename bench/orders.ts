@@ -1,6 +1,6 @@
 /**
  * Measures how many orders the service accepts, and how long each takes:
- * `npm run bench:orders -- [--only burst,sustained] [--seconds 8] [--drivers 200000] [--small]`. autocannon
+ * `npm run bench:orders -- [--only burst,awaited] [--seconds 8] [--drivers 200000] [--small]`. autocannon
  * (for bursts) or a Poisson process (for given rates) posts orders of a seeded world of towns to the built
  * service, with API and worker in separate processes, on an embedded Postgres with every commit on disk and a
  * Redis of its own. Meanwhile 500 drivers report positions each second. Without Redis, one process does both.
@@ -9,19 +9,15 @@
  *   fills the queues, and the jobs of what is measured stay in the outbox. In turns with it run the same
  *   server that only parses, validates and replies (bench/peers/parse-only.ts), and the service's insert in a
  *   bare loop of the same batches with one commit in flight (bench/peers/bare-inserts.ts).
- * - latency: at half of the burst's rate, from the time an order was due to the last byte of its 201.
  * - nobody: no driver in reach, so that every order waits; then the same at the bound of waiting orders,
  *   where 503 is the answer.
- * - sustained: the highest tried rate that leaves no job two seconds after the last order, with handlers that
- *   only write the row, and with the SDKs talking to the stand-ins (in a process of theirs), with Redis and
- *   without; processor time per order by part, read from /proc. Without Redis, BullMQ's own limit on Postgres
- *   is shown as well.
- * - awaited: at half of the sustained rate, each reply waiting for its charge, which takes Stripe's stand-in
- *   0, 50 and 300 ms.
- * - growth: the burst by connections, by drivers and by past orders.
- * - long: ten minutes at four fifths of the sustained rate, every order charged, texted and delivered:
- *   neither the service's memory nor the owed jobs grow.
- * - profile (only if named): where the API spends its time in a burst.
+ * - awaited: at half of the rate of a burst that is charged and texted, each reply waiting for its charge, which
+ *   takes Stripe's stand-in 0, 50 and 300 ms.
+ * - growth: the burst by past orders.
+ * - long: ten minutes at four fifths of that rate, every order charged, texted and delivered: neither the
+ *   service's memory nor the owed jobs grow.
+ *
+ * What an order costs with all its jobs, by part, by connections and at given rates, says `npm run load`.
  *
  * The run fails on an error, a time-out, a status other than 201 (beyond the bound: other than 503
  * `queue_full`), an answered order that is not in the tables, a driver with two orders, or an order not
@@ -31,30 +27,23 @@
 import { MAX_QUEUED_JOBS } from '../src/queues/room.ts';
 import { makeOrderWorld, ordersOf } from '../test/harness/order-world.ts';
 import { openReport } from '../test/harness/report.ts';
+import { awaitedSection } from './support/orders-awaited.ts';
 import type { Bench, Options } from './support/orders-bench.ts';
 import { burstSection } from './support/orders-burst.ts';
 import { growthSection } from './support/orders-growth.ts';
-import { awaitedSection, latencySection } from './support/orders-latency.ts';
 import { longSection } from './support/orders-long.ts';
 import { nobodySection } from './support/orders-nobody.ts';
-import { profileSection } from './support/orders-profile.ts';
-import { sustainedSection } from './support/orders-sustained.ts';
 import { openStack } from './support/stack.ts';
 
 const ORDERS = 4_000;
 const SEED = 7;
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   burst: burstSection,
-  latency: latencySection,
   nobody: nobodySection,
-  sustained: sustainedSection,
   awaited: awaitedSection,
   growth: growthSection,
   long: longSection,
-  profile: profileSection,
 };
-/** Sections that run only if named: a profile slows down what it measures. */
-const ON_DEMAND = ['profile'];
 const isSmall = process.argv.includes('--small');
 
 function text(name: string): string | undefined {
@@ -76,15 +65,12 @@ const options: Options = {
   seconds: number('seconds', 8, 1),
   // A busy machine answers these too, in its own time.
   burstOrders: isSmall ? 200 : undefined,
-  sustainedSeconds: number('sustained', 60, 2),
   longSeconds: number('long', 600, 5),
-  growthConnections: numbers('growth-connections', [1, 8, 64, 512], [1, 8]),
-  growthDrivers: numbers('growth-drivers', [1_000, 10_000, 100_000, 1_000_000], [1_000, 2_000]),
   growthPast: numbers('growth-past', [0, 10_000, 100_000, 1_000_000], [0, 1_000]),
 };
 
 async function main(): Promise<void> {
-  const only = text('only')?.split(',') ?? Object.keys(SECTIONS).filter((name) => !ON_DEMAND.includes(name));
+  const only = text('only')?.split(',') ?? Object.keys(SECTIONS);
   const unknown = only.filter((name) => !SECTIONS[name]);
   if (unknown.length > 0) throw new Error(`There are only these sections: ${Object.keys(SECTIONS).join(', ')}`);
   const world = { ...makeOrderWorld(options.drivers, options.stores), phones: options.phones };

@@ -7,8 +7,8 @@
  * - Burst: the most orders over a number of connections, without a worker. An order counts with its 201.
  * - Equal load: both get orders at 70 % of what the peer accepted in the burst; a latency counts from when
  *   its order was due to the last byte of its 201.
- * - Sustained: the highest tried rate that leaves no job two seconds after the last order and answers 99 of
- *   100 orders within a second, with workers whose handlers only write the row.
+ *
+ * With their workers both are compared by `npm run load`.
  *
  * The same peer with its transaction folded into one statement shows how far a rewrite goes; the targets are
  * for the peer as it would be written. The run fails on an error, a time-out, an answer other than 201, an
@@ -25,8 +25,7 @@ import { load } from './support/load.ts';
 import { startOurStack } from './support/ours-stack.ts';
 import { inTurns, type Round, type Side } from './support/peer-rounds.ts';
 import type { OrderStack } from './support/peer-stack.ts';
-import { type Sustained, sustain } from './support/peer-sustained.ts';
-import { startPlainStack } from './support/plain-stack.ts';
+import { type PlainStack, startPlainStack } from './support/plain-stack.ts';
 
 const SEED = 7;
 const ORDERS = 4_000;
@@ -48,8 +47,6 @@ const sizes = {
   rounds: option('rounds', 3, 1),
   warmUpSeconds: option('warm-up', 3, 1),
   seconds: option('seconds', 8, 1),
-  sustainedSeconds: option('sustained', 60, 1),
-  probes: option('probes', 5, 0),
 };
 
 async function main(): Promise<void> {
@@ -64,7 +61,7 @@ async function main(): Promise<void> {
   const plain = (await startPlainStack(world).catch(async (error) => {
     await ours.close();
     throw error;
-  })) as NonNullable<Awaited<ReturnType<typeof startPlainStack>>>;
+  })) as PlainStack;
   const report = openReport('peer', { ...ours.versions, ...plain.versions });
   const sides: Side[] = [
     { name: 'ours', stack: ours, setUp: () => undefined },
@@ -75,7 +72,6 @@ async function main(): Promise<void> {
   try {
     const rates = await compareBursts(sides, orders, report);
     await compareEqualLoad(sides, orders, (rates[1] as number) * EQUAL_LOAD, report);
-    await compareSustained(sides, orders, report);
   } finally {
     await Promise.all([ours.close(), plain.close()]);
   }
@@ -141,20 +137,6 @@ async function compareEqualLoad(sides: readonly Side[], orders: OrderRequest[], 
     }),
   );
   report.atMost("equal load: p99 over the plain service's", (p99s[0] as number) / (p99s[1] as number), 1 / 3);
-}
-
-async function compareSustained(sides: readonly Side[], orders: OrderRequest[], report: Report): Promise<void> {
-  const rows: [string, Sustained][] = [];
-  for (const side of sides) rows.push([side.name, await sustain(side, orders, sizes, report)]);
-  const [first, second] = rows.map(([, { perSecond }]) => perSecond) as [number, number];
-  report.table(
-    `Sustained ${sizes.sustainedSeconds} s with workers that only write the row, no backlog`,
-    ['service', 'orders/s', 'ours is', 'p50 ms', 'p99 ms', 'driver at once', 'tries'],
-    rows.map(([name, { perSecond, p50, p99, assigned, tries }]) => {
-      return [name, perSecond, `${(first / perSecond).toFixed(2)} ×`, p50, p99, percent([assigned]), String(tries)];
-    }),
-  );
-  report.atLeast("sustained: orders/s over the plain service's", first / second, 4);
 }
 
 const median = (values: readonly number[]): number => summary(Float64Array.from(values)).p50;

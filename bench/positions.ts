@@ -22,7 +22,6 @@
  * index and write-behind; GEOADD is the index alone.
  *
  * Exits with 1 where a report is refused, a socket ends, a position is wrong or an answer is missing.
- * `--profile` shows where the service spends its time, and slows it down.
  */
 
 import { freshRedis } from '../test/harness/redis.ts';
@@ -34,7 +33,6 @@ import { driveOf } from './support/sockets-drive.ts';
 import { measureGeoAdd } from './support/sockets-geoadd.ts';
 import { servePhones } from './support/sockets-phones.ts';
 import type { Problems } from './support/sockets-problems.ts';
-import { INSPECTED, profile } from './support/sockets-profile.ts';
 import { CARRIES_EVERY, CHECK_EVERY, type Sending, type Sent, type Taken } from './support/sockets-reports.ts';
 import { type ReportsRow, tellReports } from './support/sockets-tables.ts';
 import { watch } from './support/sockets-watch.ts';
@@ -45,7 +43,6 @@ const BURST = 18;
 const REFILL_MS = 5_000;
 const WARM_UP_ROUNDS = 3;
 
-const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const [drivers = 10_000, seconds = 8] = process.argv
   .slice(2)
   .filter((argument) => /^\d+$/.test(argument))
@@ -100,20 +97,19 @@ async function measureService(
   name: string,
   env: Readonly<Record<string, string>>,
 ): Promise<ReportsRow[]> {
-  const isProfiled = options.includes('--profile');
   const placeOf = driveOf(drivers);
   const world = await openSocketWorld(
     drivers,
     (index) => placeOf(index, 0),
     (index) => (index % CARRIES_EVERY === 0 ? 'picked_up' : null),
-    { PAYMENT_WAIT_MS: '0', ...env, ...(isProfiled ? INSPECTED : {}) },
+    { PAYMENT_WAIT_MS: '0', ...env },
   );
   const checker = createChecker(world.port, placeOf, report.failed);
   const phones = new Child(import.meta.filename, 'phones', (event) => checker.taken(event as Taken));
   try {
     const tookMs = await phones.ask<number>('open', { port: world.port, drivers });
     report.note(`Service ${name}: ${drivers} drivers signed in within ${(tookMs / 1_000).toFixed(1)} s`);
-    const rows = await runRates(report, name, { world, phones, checker, isProfiled });
+    const rows = await runRates(report, name, { world, phones, checker });
     await failIfTold(report, phones);
     return rows;
   } finally {
@@ -127,24 +123,17 @@ type Parts = {
   readonly world: SocketWorld;
   readonly phones: Child;
   readonly checker: Checker;
-  readonly isProfiled: boolean;
 };
 
-async function runRates(
-  report: Report,
-  name: string,
-  { world, phones, checker, isProfiled }: Parts,
-): Promise<ReportsRow[]> {
+async function runRates(report: Report, name: string, { world, phones, checker }: Parts): Promise<ReportsRow[]> {
   const placeOf = driveOf(drivers);
   const rows: ReportsRow[] = [];
   let step = 1;
   const measure = async (what: string, rounds: number, perSecond: number | null) => {
     await phones.ask('prepare', { firstStep: step, rounds, perSecond } satisfies Sending);
-    const stop = isProfiled ? await profile(world.service, `positions ${name} ${what}`) : null;
     const unwatch = await watch(world);
     const sent = await phones.ask<Sent>('go');
     const watched = await unwatch();
-    await stop?.(report);
     await phones.ask('drain');
     const checked = await checker.finish();
     if (perSecond !== null && checked !== sent.reports / CHECK_EVERY)

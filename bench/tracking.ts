@@ -16,7 +16,6 @@
  * clients.
  *
  * Exits with 1 where a socket ends, misses an event, gets one twice or an older state, or a tap fails.
- * `--profile` shows where the service spends its time, and slows it down.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,8 +26,8 @@ import { createClient } from './support/sockets-check.ts';
 import { Child } from './support/sockets-child.ts';
 import { driveOf } from './support/sockets-drive.ts';
 import { type Act, committing, type Event, follow, happen, tapping } from './support/sockets-events.ts';
+import { collectGarbage, INSPECTED } from './support/sockets-garbage.ts';
 import type { Problems } from './support/sockets-problems.ts';
-import { collectGarbage, INSPECTED, profile } from './support/sockets-profile.ts';
 import { type Memory, type PagesRow, tellPages } from './support/sockets-tables.ts';
 import { serveViewers } from './support/sockets-viewers.ts';
 import { readMetrics, watch } from './support/sockets-watch.ts';
@@ -42,7 +41,6 @@ const REST_MS = 3_000;
 /** A frame as the service's, with an arrival and no position. */
 const FRAME_LETTERS = 900;
 
-const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const [sockets = 10_000] = process.argv
   .slice(2)
   .filter((argument) => /^\d+$/.test(argument))
@@ -108,7 +106,6 @@ async function measureBare(report: Report): Promise<{ rows: PagesRow[]; memory: 
 }
 
 async function measureService(report: Report): Promise<{ rows: PagesRow[]; memory: Memory[] }> {
-  const isProfiled = options.includes('--profile');
   const orders = sockets + 2 * shared;
   const place = driveOf(orders);
   const world = await openSocketWorld(
@@ -122,12 +119,10 @@ async function measureService(report: Report): Promise<{ rows: PagesRow[]; memor
   const rows: PagesRow[] = [];
   const memory: Memory[] = [];
   const run = async (what: string, ids: readonly number[], each: number, atOnce: number, act: Act) => {
-    const stop = isProfiled ? await profile(world.service, `tracking ${what}`) : null;
     const unwatch = await watch(world);
     const events = await happen(ids, atOnce, act);
     const followed = await follow(viewers, events, each, report.failed);
     const watched = await unwatch();
-    await stop?.(report);
     rows.push({ what, watched, ...followed });
   };
   const pickUp = tapping(many, 'pick-up');

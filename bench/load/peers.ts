@@ -1,12 +1,10 @@
 import type { OrderRequest } from '../../test/harness/order-world.ts';
+import { findFaults } from '../support/answered.ts';
 import { withParseOnly } from '../support/parse-only.ts';
-import { findFaults } from '../support/peer-stack.ts';
-import type { startPlainStack } from '../support/plain-stack.ts';
+import type { PlainStack } from '../support/plain-stack.ts';
 import { measureRate, type PeerFigure, type RateFigure, type Run, warmUpFaults } from './figures.ts';
 import type { Sizes } from './sizes.ts';
 import type { TimePlan } from './time-plan.ts';
-
-export type PlainStack = NonNullable<Awaited<ReturnType<typeof startPlainStack>>>;
 
 type Parts = Run & {
   readonly sizes: Sizes;

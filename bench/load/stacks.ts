@@ -1,8 +1,7 @@
 import type { OrderWorld } from '../../test/harness/order-world.ts';
-import { startPlainStack } from '../support/plain-stack.ts';
+import { type PlainStack, startPlainStack } from '../support/plain-stack.ts';
 import { openStack, type Stack } from '../support/stack.ts';
 import type { Stoppable } from '../support/stop-all.ts';
-import type { PlainStack } from './peers.ts';
 
 /** Both at once, since neither is measured yet. A plain service that cannot be had is left out. */
 export async function openStacks(

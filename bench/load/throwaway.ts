@@ -1,6 +1,7 @@
 import type { LoadResult } from '../../test/harness/burst.ts';
 import { makeOrderWorld, ordersOf } from '../../test/harness/order-world.ts';
-import { faultsOf, shareWithDriver } from '../support/orders-bench.ts';
+import { shareWithDriver } from '../support/answered.ts';
+import { faultsOf } from '../support/orders-bench.ts';
 import type { Setup, Stack, Started } from '../support/stack.ts';
 import type { Stoppable } from '../support/stop-all.ts';
 import { conditionsOf } from './conditions.ts';

@@ -2,6 +2,7 @@ import type { OrderRequest } from '../../test/harness/order-world.ts';
 import type { Report } from '../../test/harness/report.ts';
 import type { StackWorld } from '../../test/harness/stack-world.ts';
 import { summary } from '../../test/harness/timing.ts';
+import { findFaults, shareWithDriver } from './answered.ts';
 import { type Loaded, type LoadOptions, load } from './load.ts';
 import type { Setup, Stack, Started } from './stack.ts';
 
@@ -16,11 +17,8 @@ export type Options = {
   readonly seconds: number;
   /** Orders of a burst, in place of its seconds. */
   readonly burstOrders: number | undefined;
-  readonly sustainedSeconds: number;
   readonly longSeconds: number;
-  readonly growthDrivers: readonly number[];
   readonly growthPast: readonly number[];
-  readonly growthConnections: readonly number[];
 };
 
 /** The parts of every section. */
@@ -34,11 +32,12 @@ export type Bench = {
   readonly known: Map<Figure, number>;
 };
 
-export type Figure = 'burst' | 'parse only' | 'sustained, charged and texted';
+export type Figure = 'burst' | 'charged and texted';
 
 export const BURST: Setup = { worker: 'none' };
 
 const DRAIN_POLL_MS = 20;
+const LONG_DRAIN_MS = 120_000;
 
 /**
  * Runs one burst on a newly started service, without its warm-up, and checks the result against the tables.
@@ -63,7 +62,7 @@ export function sendBurst({ options, orders }: Bench, { url }: { url: string }, 
 }
 
 /** The figure of a section, or of one short burst where the section does not run. */
-export async function knownRate(bench: Bench, figure: Figure, measure: () => Promise<number>): Promise<number> {
+async function knownRate(bench: Bench, figure: Figure, measure: () => Promise<number>): Promise<number> {
   const known = bench.known.get(figure) ?? (await measure());
   bench.known.set(figure, known);
   return known;
@@ -71,6 +70,32 @@ export async function knownRate(bench: Bench, figure: Figure, measure: () => Pro
 
 export const topRate = (bench: Bench): Promise<number> =>
   knownRate(bench, 'burst', async () => (await burstOnce(bench, BURST)).perSecond);
+
+/** Orders a second of a burst, until its last order is charged and texted. */
+export const capacity = (bench: Bench, setup: Setup): Promise<number> =>
+  knownRate(bench, 'charged and texted', async () => {
+    const { stack, options } = bench;
+    const started = await stack.start(setup);
+    await sendBurst(bench, started, { seconds: options.warmUpSeconds });
+    await drained(bench, LONG_DRAIN_MS);
+    const startedMs = performance.now();
+    const { orderIds } = await sendBurst(bench, started, {});
+    if (!(await drained(bench, LONG_DRAIN_MS))) bench.report.failed('the jobs of a burst were not done in time');
+    const tookMs = performance.now() - startedMs;
+    await stack.halt();
+    return orderIds.length / (tookMs / 1_000);
+  });
+
+/** Orders with a driver that were not charged, or whose customer was not texted. */
+export async function unpaid({ stack }: Bench): Promise<string[]> {
+  const [row] = await stack.sql`
+    select count(*) filter (where driver_id is not null and payment_status <> 'paid')::int as uncharged,
+      count(*) filter (where sms_status <> 'sent')::int as untexted,
+      (select count(*)::int from payments where attempt > 1) as again
+    from orders`;
+  const faults = { 'are not paid': row?.uncharged, 'are not texted': row?.untexted, 'were charged anew': row?.again };
+  return Object.entries(faults).flatMap(([what, count]) => (count > 0 ? [`${count} orders ${what}`] : []));
+}
 
 type Answered = { readonly orderIds: readonly string[]; readonly faults: readonly string[] };
 
@@ -90,29 +115,7 @@ export async function faultsOf(
   results: readonly Answered[],
 ): Promise<string[]> {
   const orderIds = results.flatMap((result) => result.orderIds);
-  return [
-    ...started.ended(),
-    ...results.flatMap((result) => result.faults),
-    ...(new Set(orderIds).size < orderIds.length ? ['two orders were answered with the same id'] : []),
-    ...(await findFaults(stack, orderIds)),
-  ];
-}
-
-/** Every order answered with 201 is there, and no driver has two at once. */
-async function findFaults({ sql }: Pick<Stack, 'sql'>, orderIds: readonly string[]): Promise<string[]> {
-  const [row] = await sql`
-    select
-      (select count(*)::int from unnest(${[...orderIds]}::uuid[]) as answered (id)
-        where not exists (select from orders o where o.id = answered.id)) as missing,
-      (select count(*)::int from (select from orders where status = 'driver_assigned'
-        group by driver_id having count(*) > 1) twice) as twice,
-      (select count(*)::int from orders where (status = 'pending_dispatch') <> (driver_id is null)) as odd`;
-  const faults = {
-    'orders were answered with 201 and are not in the tables': row?.missing,
-    'drivers have two orders': row?.twice,
-    'orders have a driver and wait, or have none and do not': row?.odd,
-  };
-  return Object.entries(faults).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
+  return [...started.ended(), ...results.flatMap((result) => result.faults), ...(await findFaults(stack, orderIds))];
 }
 
 /** Whether the last job is done in time. */
@@ -128,12 +131,6 @@ export async function drained({ stack }: Bench, withinMs: number): Promise<boole
 /** Share of orders that found a driver at once. */
 export async function assignedShare({ stack }: Bench): Promise<string> {
   return percent(await shareWithDriver(stack));
-}
-
-export async function shareWithDriver({ sql }: Pick<Stack, 'sql'>): Promise<number> {
-  const [row] = await sql`
-    select coalesce(avg((driver_id is not null)::int), 0)::float8 as share from orders where status <> 'delivered'`;
-  return row?.share as number;
 }
 
 export const median = (values: readonly number[]): number => summary(Float64Array.from(values)).p50;

@@ -42,7 +42,6 @@ export async function burstSection(bench: Bench): Promise<void> {
     `Orders a commit: ${median(batches)} at the median, ${Math.max(...batches)} at most; the bare inserts take the same batches.`,
   );
   known.set('burst', rate(ours));
-  known.set('parse only', rate(parseOnly));
   report.atLeast(
     'burst: share of what parsing, validating and replying alone takes',
     rate(ours) / rate(parseOnly),
@@ -81,7 +80,7 @@ async function batchesOf({ stack }: Bench): Promise<number[]> {
   return sizes.slice(Math.floor(sizes.length / 2)).slice(0, 500);
 }
 
-export async function parseRound(bench: Bench): Promise<Round> {
+async function parseRound(bench: Bench): Promise<Round> {
   const { options, report } = bench;
   return withParseOnly(options.stores, async (url) => {
     const before = await sendBurst(bench, { url }, { seconds: options.warmUpSeconds });

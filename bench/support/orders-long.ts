@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { pace } from '../../test/harness/paced.ts';
-import { type Bench, check, drained, knownRate } from './orders-bench.ts';
+import { type Bench, capacity, check, drained, unpaid } from './orders-bench.ts';
 import { deliverAll } from './orders-free.ts';
-import { capacityOf, unpaid } from './orders-sustained.ts';
 import type { Setup, Started } from './stack.ts';
 
-const OF_SUSTAINED = 0.8;
+const OF_CAPACITY = 0.8;
 /**
  * Length of a delivery, after which drivers are free again, and interval at which deliveries of that age are
  * ended.
@@ -21,14 +20,13 @@ const BYTES_PER_MB = 1024 * 1024;
 type Sample = { readonly second: number; readonly mb: Readonly<Record<string, number>>; readonly owed: number };
 
 /**
- * Runs ten minutes at four fifths of the sustained rate: neither the memory of each part nor the owed jobs
- * grow.
+ * Runs ten minutes at four fifths of the rate of a burst with its jobs: neither the memory of each part nor the
+ * owed jobs grow.
  */
 export async function longSection(bench: Bench): Promise<void> {
   const { orders, stack, options, report } = bench;
   const setup: Setup = { worker: 'vendors', redis: stack.hasRedis };
-  const perSecond =
-    (await knownRate(bench, 'sustained, charged and texted', () => capacityOf(bench, setup))) * OF_SUSTAINED;
+  const perSecond = (await capacity(bench, setup)) * OF_CAPACITY;
   const started = await stack.start(setup);
   const { url } = started;
   const before = await pace({ url, orders, perSecond, seconds: options.warmUpSeconds });

@@ -3,7 +3,7 @@ import { findRedisServer } from '../../test/harness/redis.ts';
 import type { OrderStack } from './peer-stack.ts';
 import { openStack } from './stack.ts';
 
-/** The built service, run as the plain one: its API apart from a worker whose handlers only write the row. */
+/** The built service, run as the plain one: its API alone. */
 export async function startOurStack(world: OrderWorld): Promise<OrderStack | undefined> {
   if (findRedisServer() === undefined) return undefined;
   const stack = await openStack({ ...world, phones: 0 });
@@ -12,9 +12,8 @@ export async function startOurStack(world: OrderWorld): Promise<OrderStack | und
     name: 'ours',
     versions,
     sql,
-    start: async (worker) => (await stack.start({ worker: worker ? 'rows' : 'none' })).url,
+    start: async () => (await stack.start({ worker: 'none' })).url,
     halt: () => stack.halt(),
-    backlog: () => stack.backlog(),
     close: () => stack.close(),
   };
 }

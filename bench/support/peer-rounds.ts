@@ -1,6 +1,7 @@
 import type { LoadResult } from '../../test/harness/burst.ts';
 import type { Report } from '../../test/harness/report.ts';
-import { assignedShare, findFaults, type OrderStack } from './peer-stack.ts';
+import { findFaults, shareWithDriver } from './answered.ts';
+import type { OrderStack } from './peer-stack.ts';
 
 /** One side of the comparison: a stack in one of its variants. */
 export type Side = { readonly name: string; readonly stack: OrderStack; setUp(): void };
@@ -20,11 +21,11 @@ export async function inTurns(
       const at = (round + turn) % sides.length;
       const { name, stack, setUp } = sides[at] as Side;
       setUp();
-      const url = await stack.start(false);
+      const url = await stack.start();
       const before = await load(url, sizes.warmUpSeconds);
       const result = await load(url, sizes.seconds);
       await check(name, stack, [before, result], report);
-      rounds[at]?.push({ ...result, assigned: await assignedShare(stack) });
+      rounds[at]?.push({ ...result, assigned: await shareWithDriver(stack) });
       await stack.halt();
     }
   }

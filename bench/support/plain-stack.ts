@@ -1,4 +1,3 @@
-import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import postgres, { type Sql } from 'postgres';
 import { hashSecret } from '../../src/domain/ids.ts';
@@ -12,15 +11,13 @@ import type { OrderStack } from './peer-stack.ts';
 import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
 type Shape = { readonly oneStatement: boolean };
+export type PlainStack = OrderStack & { use(shape: Shape): void; start(withWorker?: boolean): Promise<string> };
 
 /**
  * The plain service (bench/peers/) with API and worker apart, on its own PostGIS and Redis; undefined where
  * one of them is not available.
  */
-export async function startPlainStack(
-  world: OrderWorld,
-  signal?: AbortSignal,
-): Promise<(OrderStack & { use(shape: Shape): void }) | undefined> {
+export async function startPlainStack(world: OrderWorld, signal?: AbortSignal): Promise<PlainStack | undefined> {
   const redis = findPostgis() === undefined ? undefined : await freshRedis();
   if (!redis) return undefined;
   const opened: Stoppable[] = [redis];
@@ -41,8 +38,6 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis,
   // Redis may be stopped first.
   connection.on('error', () => undefined);
   keep({ stop: async () => connection.disconnect() });
-  const queue = new Queue('orders', { connection });
-  keep(queueCloser(queue));
   const env = { DATABASE_URL: server.url, REDIS_URL: redis.url };
   let shape: Shape = { oneStatement: false };
   const parts: Part[] = [];
@@ -56,7 +51,7 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis,
     use(wanted: Shape) {
       shape = wanted;
     },
-    async start(worker: boolean) {
+    async start(withWorker = false) {
       await halt();
       await reset(sql);
       await connection.flushdb();
@@ -65,20 +60,11 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis,
         ONE_STATEMENT: shape.oneStatement ? '1' : '0',
       });
       parts.push(api);
-      if (worker) parts.push(await startPart('bench/peers/plain-worker.ts', env));
+      if (withWorker) parts.push(await startPart('bench/peers/plain-worker.ts', env));
       return api.said.replace('ready at ', '');
     },
     halt,
-    async backlog() {
-      const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized', 'failed');
-      return Object.values(counts).reduce((sum, count) => sum + count, 0);
-    },
   };
-}
-
-function queueCloser(queue: Queue): Stoppable {
-  queue.on('error', () => undefined);
-  return { stop: () => queue.close() };
 }
 
 const placeOf = ({ lat, lng }: Point): string => `SRID=4326;POINT(${lng} ${lat})`;

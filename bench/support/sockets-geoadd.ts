@@ -1,4 +1,3 @@
-import { connect, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { freshRedis } from '../../test/harness/redis.ts';
 import { type Drive, driveOf } from './sockets-drive.ts';
@@ -9,7 +8,6 @@ import { driverId } from './sockets-world.ts';
 /** Reports of 5 ms at 50,000 a second; more at once would only delay each one. */
 const PIPELINE = 250;
 const IN_FLIGHT = 4;
-const ANSWER_MS = 60_000;
 
 export type GeoAdd = {
   readonly what: string;
@@ -26,32 +24,21 @@ type Add = (from: number, to: number) => Promise<void>;
 
 /**
  * Writes the same drivers and steps to a Redis of its own by GEOADD, one command a report: through the client
- * that a team would use, and as prepared bytes, so that Redis alone is measured. Nothing where there is no
- * Redis.
+ * that a team would use. Nothing where there is no Redis.
  */
 export async function measureGeoAdd(drivers: number, rounds: number): Promise<GeoAdd[]> {
   const server = await freshRedis();
   if (!server) return [];
   const redis = new Redis(server.url);
-  const raw = connect({ port: Number(new URL(server.url).port), host: new URL(server.url).hostname, noDelay: true });
   try {
     // Positions need not survive a restart of this Redis; another one's settings are left alone.
     if (process.env.REDIS_URL === undefined) await redis.config('SET', 'appendonly', 'no');
     const info = await redis.info();
     const read = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? '';
     const measure = { pid: Number(read('process_id')), drivers, total: drivers * rounds };
-    const named = `Redis ${read('redis_version')} GEOADD`;
-    const prepared = preparedAdd(raw, `${server.prefix}:raw`, measure);
-    return [
-      await measureAdd(
-        `${named}, ioredis pipelines of ${PIPELINE}`,
-        throughClient(redis, `${server.prefix}:a`, drivers),
-        measure,
-      ),
-      await measureAdd(`${named}, prepared pipelines of ${PIPELINE}`, prepared, measure),
-    ];
+    const add = throughClient(redis, `${server.prefix}:places`, drivers);
+    return [await measureAdd(`Redis ${read('redis_version')} GEOADD, ioredis pipelines of ${PIPELINE}`, add, measure)];
   } finally {
-    raw.destroy();
     redis.disconnect();
     await server.stop();
   }
@@ -103,43 +90,4 @@ function throughClient(redis: Redis, key: string, drivers: number): Add {
     }
     for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
   };
-}
-
-/** Sends commands as bytes and counts the answers; anything but a number fails. */
-function preparedAdd(socket: Socket, key: string, { drivers, total }: Measure): Add {
-  const placeOf = driveOf(drivers);
-  const batches: Buffer[] = [];
-  for (let from = 0; from < total; from += PIPELINE) {
-    const commands: string[] = [];
-    for (let at = from; at < Math.min(total, from + PIPELINE); at++) {
-      const { lat, lng } = placeOf(at % drivers, Math.floor(at / drivers));
-      const parts = ['GEOADD', key, String(lng), String(lat), driverId(at % drivers)];
-      commands.push(`*${parts.length}\r\n${parts.map((part) => `$${part.length}\r\n${part}\r\n`).join('')}`);
-    }
-    batches.push(Buffer.from(commands.join('')));
-  }
-  const waiting: { left: number; done: () => void; failed: (error: Error) => void }[] = [];
-  const fail = (why: string) => {
-    for (const { failed } of waiting.splice(0)) failed(new Error(why));
-  };
-  socket.on('error', (error) => fail(error.message));
-  socket.on('data', (chunk: Buffer) => {
-    if (chunk.includes('-')) fail(`Redis refused a command: ${chunk.toString().slice(0, 100)}`);
-    for (const byte of chunk) {
-      const first = waiting[0];
-      if (byte !== 10 || !first || --first.left > 0) continue;
-      waiting.shift();
-      first.done();
-    }
-  });
-  return (from, to) =>
-    new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(new Error('no answer of Redis in time')), ANSWER_MS);
-      const done = () => {
-        clearTimeout(late);
-        resolve();
-      };
-      waiting.push({ left: to - from, done, failed: reject });
-      socket.write(batches[from / PIPELINE] as Buffer);
-    });
 }

@@ -17,12 +17,11 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const STATEMENT_MS = 600_000;
 
 /**
- * What runs beside the API. `none`: jobs go into the queues and stay there. `rows`: a worker whose handlers
- * only write the row. `vendors`: the service's own worker, with SDKs that talk to the stand-ins in a process
- * of theirs.
+ * What runs beside the API. `none`: jobs go into the queues and stay there. `vendors`: the service's own worker,
+ * with SDKs that talk to the stand-ins in a process of theirs.
  */
 export type Setup = {
-  readonly worker: 'none' | 'rows' | 'vendors';
+  readonly worker: 'none' | 'vendors';
   /** Without Redis the API cannot run apart, so one process does both. */
   readonly redis?: boolean;
   /** API processes; more than one needs Redis. */
@@ -191,9 +190,7 @@ async function startParts(
   const jobs =
     usesRedis && worker === 'vendors'
       ? keep(await startBuiltService({ ...settings, ...accounts, ROLES: 'worker', PORT: '' }, root))
-      : usesRedis && worker === 'rows'
-        ? keep(await startPart('bench/peers/row-worker.ts', shared))
-        : null;
+      : null;
   const feed =
     phones > 0 ? keep(await startPart('bench/peers/phones.ts', { URL: api.url, PHONES: String(phones) })) : null;
   return {

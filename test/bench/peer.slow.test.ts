@@ -22,7 +22,7 @@ test.skipIf(findRedisServer() === undefined || findPostgis() === undefined)(
   'the service and the plain one answer every order with 201, keep it and give no driver two',
   async () => {
     const output = await runBenchmark('peer');
-    expect(output).toMatch(/## Burst[\s\S]*## Latency at equal load[\s\S]*## Sustained/);
+    expect(output).toMatch(/## Burst[\s\S]*## Latency at equal load/);
     expect(output).not.toContain('FAILED');
   },
   RUN_MS + STEP_MS,

@@ -1,5 +1,4 @@
 import {
-  createPostgresBackend,
   DelayedError,
   type Job,
   Queue,
@@ -22,6 +21,7 @@ import { inTurn } from './in-turn.ts';
 import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
 import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
+import { backendOnPostgres, WORKER_RETRY_MS } from './postgres-backend.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 import type { WriteMarks } from './write-marks.ts';
 
@@ -29,8 +29,6 @@ import type { WriteMarks } from './write-marks.ts';
 const JOB_LOCK_MS = 60_000;
 /** Times a job may lose its worker, which it has then probably ended; then it is left to the sweeper. */
 const MAX_JOB_STALLS = 20;
-/** Pause of a worker after a connection error. BullMQ's own is 15 s. */
-const WORKER_RETRY_MS = 1_000;
 /** Longest wait of a stop for jobs under way; then others do them. Below CLOSE_DEADLINE_MS. */
 export const JOB_FINISH_MS = 2_500;
 /** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
@@ -46,7 +44,7 @@ export async function migrateQueues(pool: Pool): Promise<void> {
   }
 }
 
-const OnPostgres = withBackend(createPostgresBackend);
+const OnPostgres = withBackend(backendOnPostgres);
 
 /** A queue for adding jobs. */
 export type AddingQueue = Pick<Queue, 'addBulk' | 'close'> & {

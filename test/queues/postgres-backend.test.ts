@@ -1,0 +1,58 @@
+import { Pool } from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createQueues, migrateQueues } from '../../src/queues/queues.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { openLink } from '../harness/link.ts';
+
+const logger = createLogger('silent');
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+function poolAt(connectionString: string): Pool {
+  const pool = new Pool({ connectionString, options: '-c search_path=bullmq', max: 4 });
+  pool.setMaxListeners(0);
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+test('a queue whose first connection was refused is there when the database is', async () => {
+  const setUp = poolAt(database.url);
+  await migrateQueues(setUp);
+  await setUp.end();
+  const link = await openLink(database.url);
+  const pool = poolAt(link.url);
+  await link.close();
+  const queues = createQueues({ kind: 'postgres', pool }, { mark: () => undefined }, logger);
+  onTestFinished(async () => {
+    await Promise.all([...queues.values()].map((queue) => queue.close()));
+    await pool.end();
+    await link.close();
+  });
+  const waiting = () => queues.get('sms')?.countWaiting();
+  await expect(waiting()).rejects.toThrow();
+  await link.reopen();
+  await expect.poll(waiting).toBe(0);
+});
+
+// A worker asks again at once, so without the pause nothing else of its process would get a turn.
+test('a queue that is refused says so after a pause, each time', async () => {
+  const pool = Object.assign(poolAt(database.url), { connect: () => Promise.reject(new Error('refused')) });
+  const queues = createQueues({ kind: 'postgres', pool }, { mark: () => undefined }, logger);
+  onTestFinished(async () => {
+    await Promise.all([...queues.values()].map((queue) => queue.close()));
+    await pool.end();
+  });
+  for (let time = 0; time < 2; time++) {
+    const said = queues
+      .get('sms')
+      ?.countWaiting()
+      .catch((error: Error) => error.message);
+    const other = new Promise((resolve) => setImmediate(resolve, 'another turn'));
+    expect(await Promise.race([said, other])).toBe('another turn');
+    expect(await said).toBe('refused');
+  }
+});

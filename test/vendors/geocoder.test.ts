@@ -89,7 +89,9 @@ test('the public Nominatim is asked once a second by all geocoders, which say wh
     asked.push({ q: url.searchParams.get('q'), agent: headers['User-Agent'] });
     return new Response(JSON.stringify([PLACE]));
   });
-  onTestFinished(() => {
+  onTestFinished(async () => {
+    // The process has one turn at the public geocoder, which the next test needs back.
+    await vi.advanceTimersByTimeAsync(PUBLIC_GEOCODER_PACE_MS);
     vi.useRealTimers();
     vi.unstubAllGlobals();
   });

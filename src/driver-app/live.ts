@@ -50,8 +50,8 @@ export type DriverLive = {
 /**
  * A driver's phone over a WebSocket, as JSON messages. Up: `{"type":"hello","token"}` first and within
  * DRIVER_HELLO_MS, then `{"type":"position","lat","lng","captured_at"}`, `{"type":"duty","on_duty"}` and
- * `{"type":"ping"}`. Down: `{"type":"state","on_duty","order"}` after the hello and on every change
- * (`order.sequence` orders it with replies over HTTP), `{"type":"error","code","message"}`,
+ * `{"type":"ping"}`. Down: `{"type":"state",…}`, as `driverStateOnWire` makes it, after the hello and on every
+ * change (`order.sequence` orders it with replies over HTTP), `{"type":"error","code","message"}`,
  * `{"type":"pong"}`. A second connection of a driver replaces the first. Only sockets that have signed in
  * count against MAX_DRIVER_SOCKETS.
  *

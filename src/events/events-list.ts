@@ -54,9 +54,13 @@ export function eventsRoute(parts: {
       const { after, limit, waitMs } = valid(readQuery(head.query, cursors));
       await countRead(reads, reader, alwaysReplyWith);
       const { id: holderId, retailerIds } = reader;
-      const read = () => asAvailable(store.readEvents(retailerIds, after, limit));
+      const read = (ids: readonly string[]) => asAvailable(store.readEvents(ids, after, limit));
+      // What the key may read can change while it waits.
+      const readAnew = async () => read((await stores.authenticate(head)).retailerIds);
       const page =
-        waitMs === 0 ? await read() : await waits.untilFound({ holderId, retailerIds, waitMs, signal }, read, isFound);
+        waitMs === 0
+          ? await read(retailerIds)
+          : await waits.untilFound({ holderId, retailerIds, waitMs, signal }, readAnew, isFound);
       if (page.isUnknown) valid({ fields: [{ field: 'after', message: 'is beyond the last event' }] });
       const { lostBefore } = page;
       const lost = lostBefore ? { events_lost_before: lostBefore.toISOString() } : {};

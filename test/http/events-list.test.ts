@@ -3,12 +3,13 @@ import { newId } from '../../src/domain/ids.ts';
 import { EventCursors } from '../../src/events/event-cursors.ts';
 import { EventWaits } from '../../src/events/event-waits.ts';
 import { eventsRoute } from '../../src/events/events-list.ts';
+import { unauthorized } from '../../src/http/credentials.ts';
 import { MAX_EVENT_WAIT_SECONDS } from '../../src/http/field-errors.ts';
-import { storeReader } from '../../src/http/readers.ts';
+import { type StoreReader, storeReader } from '../../src/http/readers.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import type { EventPage } from '../../src/store/events/events.ts';
 import { anyone, type Route } from '../../src/transport/route.ts';
-import { letIn, startServer } from './support.ts';
+import { startServer } from './support.ts';
 
 const EMPTY: EventPage = { events: [], nextCursor: '7', isUnknown: false, lostBefore: null };
 const DATA = {
@@ -37,10 +38,11 @@ const hanging: Route<null> = {
 /** The route alone, and what it asked the tables for. */
 async function startEvents(pages: Partial<EventPage>[] = [], rate = 0, requestDeadlineMs = 15_000) {
   const retailerId = newId();
+  const access = { authenticate: async (): Promise<StoreReader> => storeReader({ retailerId }) };
   const asked: unknown[] = [];
   const waits = new EventWaits();
   const route = eventsRoute({
-    stores: letIn(storeReader({ retailerId })),
+    stores: { authenticate: () => access.authenticate() },
     reads: createReadRates(rate),
     store: {
       async readEvents(...query) {
@@ -63,7 +65,7 @@ async function startEvents(pages: Partial<EventPage>[] = [], rate = 0, requestDe
     };
     return { status: response.status, body, fields: body.error?.fields?.map(({ field }) => field) };
   };
-  return { retailerId, asked, ask, waits, server, url };
+  return { retailerId, access, asked, ask, waits, server, url };
 }
 
 test('gives the events of a page, and where the next one begins', async () => {
@@ -124,6 +126,29 @@ test('waits for an event, beyond the deadline of other requests', async () => {
   expect((await fetch(`${url}/hanging`)).status).toBe(503);
   waits.wake([retailerId]);
   expect(await asking).toMatchObject({ status: 200, body: { events: [EVENT] } });
+});
+
+test('tells who waits no event of a store that their key reads no more', async () => {
+  const { ask, access, waits, retailerId, asked } = await startEvents([{}, { events: [EVENT] }]);
+  const asking = ask('after=7&wait=20');
+  await expect.poll(() => asked.length).toBe(1);
+  access.authenticate = async () => {
+    throw unauthorized();
+  };
+  waits.wake([retailerId]);
+  expect(await asking).toMatchObject({ status: 401 });
+  expect(asked).toHaveLength(1);
+});
+
+test('a chain that waits is told of the stores that it has by then', async () => {
+  const { ask, access, waits, retailerId, asked } = await startEvents([{}, { events: [EVENT] }]);
+  const asking = ask('after=7&wait=20');
+  await expect.poll(() => asked.length).toBe(1);
+  const [left, id] = [newId(), newId()];
+  access.authenticate = async () => ({ kind: 'organization', id, organizationId: id, retailerIds: [left] });
+  waits.wake([retailerId]);
+  expect(await asking).toMatchObject({ status: 200 });
+  expect(asked[1]).toEqual([[left], { number: '7', isPlain: true }, 50]);
 });
 
 test('a stop answers what waits at once', async () => {

@@ -1,6 +1,7 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createQueues, migrateQueues } from '../../src/queues/queues.ts';
+import { JobPace } from '../../src/queues/job-pace.ts';
+import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
@@ -36,6 +37,42 @@ test('a queue whose first connection was refused is there when the database is',
   await expect(waiting()).rejects.toThrow();
   await link.reopen();
   await expect.poll(waiting).toBe(0);
+});
+
+test('a worker whose first connection was refused does a job once, and the job is over', async () => {
+  const pool = poolAt(database.url);
+  await migrateQueues(pool);
+  const backend = { kind: 'postgres', pool } as const;
+  const queues = createQueues(backend, { mark: () => undefined }, logger);
+  await queues.get('sms')?.countWaiting();
+  const data = { outboxId: 1, orderId: 'order', relays: 0 };
+  await queues.get('sms')?.addBulk([{ name: 'sms', data, opts: { jobId: 'sms-1' } }]);
+  const connect = pool.connect.bind(pool);
+  Object.assign(pool, { connect: () => Promise.reject(new Error('refused')) });
+  let done = 0;
+  const handle = async () => {
+    done++;
+    return { kind: 'done' } as const;
+  };
+  const settings = {
+    concurrency: 4,
+    ratePerSecond: 0,
+    database: { isAway: () => false },
+    pace: new JobPace(false),
+    clock: Date,
+    putBack: async () => undefined,
+  };
+  const worker = startWorker('sms', backend, handle, settings, logger);
+  onTestFinished(async () => {
+    await worker.close();
+    await Promise.all([...queues.values()].map((queue) => queue.close()));
+    await pool.end();
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  Object.assign(pool, { connect });
+  const left = () => database.sql`select from bullmq.job where queue = 'sms' and id = 'sms-1'`;
+  await expect.poll(left).toHaveLength(0);
+  expect(done).toBe(1);
 });
 
 // A worker asks again at once, so without the pause nothing else of its process would get a turn.

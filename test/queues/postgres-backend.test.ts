@@ -1,10 +1,13 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
+import { workerSettings } from './worker-settings.ts';
+
+/** Refusals after which a pool answers, so that a worker that asks without a pause only fails its test. */
+const MOST_REFUSALS = 100;
 
 const logger = createLogger('silent');
 let database: FreshDatabase;
@@ -54,15 +57,7 @@ test('a worker whose first connection was refused does a job once, and the job i
     done++;
     return { kind: 'done' } as const;
   };
-  const settings = {
-    concurrency: 4,
-    ratePerSecond: 0,
-    database: { isAway: () => false },
-    pace: new JobPace(false),
-    clock: Date,
-    putBack: async () => undefined,
-  };
-  const worker = startWorker('sms', backend, handle, settings, logger);
+  const worker = startWorker('sms', backend, handle, workerSettings(), logger);
   onTestFinished(async () => {
     await worker.close();
     await Promise.all([...queues.values()].map((queue) => queue.close()));
@@ -73,6 +68,26 @@ test('a worker whose first connection was refused does a job once, and the job i
   const left = () => database.sql`select from bullmq.job where queue = 'sms' and id = 'sms-1'`;
   await expect.poll(left).toHaveLength(0);
   expect(done).toBe(1);
+});
+
+test('a worker that is refused at once, when it was at work before, pauses between two tries', async () => {
+  const pool = poolAt(database.url);
+  await migrateQueues(pool);
+  const query: (...asked: unknown[]) => unknown = pool.query.bind(pool);
+  let refused = 0;
+  const refuse = (...asked: unknown[]) =>
+    ++refused < MOST_REFUSALS ? Promise.reject(new Error('refused')) : query(...asked);
+  Object.assign(pool, { query: refuse });
+  const backend = { kind: 'postgres', pool } as const;
+  const worker = startWorker('sms', backend, async () => ({ kind: 'done' }), workerSettings(), logger);
+  onTestFinished(async () => {
+    Object.assign(pool, { query });
+    await worker.close();
+    await pool.end();
+  });
+  await expect.poll(() => refused).toBeGreaterThan(0);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(refused).toBeLessThan(MOST_REFUSALS);
 });
 
 // A worker asks again at once, so without the pause nothing else of its process would get a turn.

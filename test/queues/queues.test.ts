@@ -18,6 +18,7 @@ import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
 import { sweeperStore } from './sweeper-store.ts';
+import { workerSettings } from './worker-settings.ts';
 
 const NO_MARKS = { mark: () => undefined };
 
@@ -74,7 +75,7 @@ describe.each([
       seen.push(data);
       return results[seen.length - 1] ?? ({ kind: 'done' } as const);
     };
-    const settings = { concurrency: 4, ratePerSecond, database: { isAway: () => false }, pace, clock, putBack };
+    const settings = workerSettings({ ratePerSecond, pace, clock, putBack });
     const worker = startWorker('sms', opened.backend, handle, settings, logger);
     onTestFinished(async () => {
       await worker.close();

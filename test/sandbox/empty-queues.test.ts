@@ -2,13 +2,13 @@ import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { QueueBackend } from '../../src/queues/backend.ts';
-import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { emptyRedisQueues } from '../../src/sandbox/empty-queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
+import { workerSettings } from '../queues/worker-settings.ts';
 
 const NO_MARKS = { mark: () => undefined };
 
@@ -66,15 +66,7 @@ describe.each([
       if (outboxId === 1) await held;
       return { kind: 'done' } as const;
     };
-    const settings = {
-      concurrency: 1,
-      ratePerSecond: 0,
-      database: { isAway: () => false },
-      pace: new JobPace(false),
-      clock: Date,
-      putBack: async () => undefined,
-    };
-    const worker = startWorker('sms', backend, handle, settings, logger);
+    const worker = startWorker('sms', backend, handle, workerSettings({ concurrency: 1 }), logger);
     onTestFinished(async () => {
       letGo();
       await worker.close();

@@ -62,7 +62,7 @@ test.each(WAYS)(
     const answers = await Promise.all(Array.from({ length: 50 }, create));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     expect(answers[0]?.headers.get('retry-after')).toBe('1');
-    // Some of them is quick, however busy the machine is.
+    // One of them is quick, however busy the machine is.
     await expect.poll(refusedInMs).toBeLessThan(AT_ONCE_MS);
     await comeBack();
     await expect.poll(async () => (await create()).status).toBe(201);

@@ -385,6 +385,8 @@ describe('a text that no carrier takes from this sender', () => {
     });
     expect(await sms()).toMatchObject({ kind: 'wait' });
     await expect.poll(() => sender, SOON).toEqual([false]);
+    // The report is recorded after the sender was told.
+    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
     expect(await sms()).toMatchObject({ kind: 'wait' });
     expect([standIn.entries().length, await tracking()]).toEqual([1, 'queued']);
     // Both jobs are due, and one of them sends it.

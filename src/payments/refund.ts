@@ -15,8 +15,8 @@ declare module '../queues/job-handler.ts' {
 }
 
 /**
- * Refunds an order that ended undelivered before its pickup. It waits for a charge in flight, whose own job
- * records the result.
+ * Refunds an order that ended before its pickup. It waits for a charge in flight, whose own job records the
+ * result.
  */
 export function createRefundJob(deps: {
   readonly store: Pick<
@@ -35,10 +35,10 @@ export function createRefundJob(deps: {
     switch (state.kind) {
       case 'in_flight':
         return { kind: 'retry', reason: 'charge_in_flight' };
-      case 'done':
+      case 'not_owed':
         await store.finishOutbox(outboxId, null);
         return { kind: 'done' };
-      case 'nothing':
+      case 'uncharged':
         // An attempt may have been opened meanwhile, so the job looks again.
         if (!(await relayed(store.recordUncharged(orderId, outboxId))))
           return { kind: 'retry', reason: 'charge_opened' };

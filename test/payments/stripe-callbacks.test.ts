@@ -256,7 +256,7 @@ test('our own refund job makes none after a refund in the dashboard, and the row
   await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
   expect(await storeOf(sql).openRefund(order.orderId)).toMatchObject({ kind: 'paid', paymentIntentId: order.payment });
   for (const event of await stripe.taken()) await stripe.take(event);
-  expect(await storeOf(sql).openRefund(order.orderId)).toEqual({ kind: 'done' });
+  expect(await storeOf(sql).openRefund(order.orderId)).toEqual({ kind: 'not_owed' });
   expect(await sql`select status, stripe_refund_id from refunds where order_id = ${order.orderId}`).toEqual([
     { status: 'refunded', stripe_refund_id: refund.id },
   ]);

@@ -3,7 +3,7 @@ import type { TextKind } from '../../domain/customer-text.ts';
 import { FIRST_ID, isId } from '../../domain/ids.ts';
 import { ON_THE_WAY_USEFUL_SECONDS, TEXT_USEFUL_SECONDS } from '../../limits.ts';
 import type { Db } from '../db.ts';
-import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
+import { type ChangedOrder, changeOrder, refundJob } from '../orders/changes.ts';
 import type { QueueName } from '../outbox-rows.ts';
 import { type From, type ListSearch, type Page, type PageRequest, printable, readPage } from '../pages.ts';
 
@@ -107,7 +107,7 @@ export function retryRefund(db: Db, { id, orderId }: FailedJob): Promise<Changed
         o.delivery_fee_cents, o.status, 'sending'
       from changed join orders o on o.id = changed.id
     )`;
-  const jobs = sql`select 'refund' as queue, now() as run_at`;
+  const jobs = refundJob(sql, sql`true`);
   return changeOrder(db, update, { type: 'refund_retried' }, { before, jobs, after, notice: 'details' });
 }
 

@@ -160,17 +160,20 @@ const tellPaid = (sql: Sql): Fragment => sql`, told as (
     select id, sequence, 'order.paid', retailer_id, now(), status, payment_status, driver_id from changed order by id
   )`;
 
-/** The refund job of an order that was or may have been charged; the job finds out what to refund. */
-export function refundOwed(sql: Sql): Fragment {
-  return sql`select 'refund' as queue, now() as run_at where changed.payment_status in ('processing', 'paid')`;
-}
+/** The refund job of the order in `changed`, where money may have to go back. The job finds out whether it must. */
+export const refundJob = (sql: Sql, where: Fragment): Fragment =>
+  sql`select 'refund' as queue, now() as run_at where ${where}`;
+
+/** The refund job of an order that ends: it was charged, or may be. */
+export const refundJobAtEnd = (sql: Sql): Fragment =>
+  refundJob(sql, sql`changed.payment_status in ('processing', 'paid')`);
 
 /**
- * What ends a wait for a driver, for good and undelivered: its refund is owed, and the job that would have
+ * What ends a wait for a driver, for good and undelivered: its refund's job is written, and the job that would have
  * ended it and the one that locates the dropoff are done.
  */
 export const endOfWait = (sql: Sql) => ({
-  jobs: refundOwed(sql),
+  jobs: refundJobAtEnd(sql),
   after: sql`, waited as (
     update outbox b set done_at = coalesce(b.done_at, now()) from changed
     where b.order_id = changed.id and b.queue in ('redispatch', 'locate')

@@ -5,7 +5,7 @@ import { below } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { insertPayout, receiptData } from '../payments/payout-rows.ts';
 import { insertText, type TextOwed, textJob } from '../texts/text-rows.ts';
-import { type ChangedOrder, changeAlike, changeOrder, type OrderEvent, refundOwed } from './changes.ts';
+import { type ChangedOrder, changeAlike, changeOrder, type OrderEvent, refundJobAtEnd } from './changes.ts';
 
 /** Shortest time before a released order expires, so that it has a chance of another driver. */
 const RELEASED_ORDER_WAIT_SECONDS = 3_600;
@@ -311,7 +311,7 @@ export async function cancelOrder(
       ${by === 'operator' ? sql`` : sql`and retailer_id = ${by.retailerId}`}`;
   const event = { type: 'cancelled', data: { by: who, reason } };
   try {
-    return await changeOrder(db, update, event, { jobs: refundOwed(sql) });
+    return await changeOrder(db, update, event, { jobs: refundJobAtEnd(sql) });
   } catch (error) {
     if ((error as { constraint_name?: unknown }).constraint_name === 'orders_cancel_key') return null;
     throw error;

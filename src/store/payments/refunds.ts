@@ -3,17 +3,15 @@ import type { Db } from '../db.ts';
 import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
 
 /**
- * What an order that ended undelivered has to be refunded. `in_flight`: a charge without a recorded result.
- * `paid`: a charge to refund. `nothing`: no charge, or a declined one. `done`: recorded before.
+ * Whether an order is owed a refund. `in_flight`: not known, as its charge has no recorded result. `paid`: yes.
+ * `uncharged`: no, as it was never charged, which is to be recorded. `not_owed`: no, for any other reason: the order
+ * did not end before its pickup, its charge was declined, or its refund is recorded.
  */
 export type RefundState =
-  | { readonly kind: 'in_flight' | 'nothing' | 'done' }
+  | { readonly kind: 'in_flight' | 'uncharged' | 'not_owed' }
   | { readonly kind: 'paid'; readonly paymentIntentId: string; readonly attempt: number };
 
-/**
- * The refund state of an order; `done` for an order that did not end undelivered before its pickup. A refund
- * that is to be made has its row from then on.
- */
+/** Judges whether an order is owed a refund. One that is to be made has its row from then on. */
 export async function openRefund({ sql }: Db, orderId: string): Promise<RefundState> {
   const [row] = await sql`
     with o as materialized (
@@ -26,10 +24,10 @@ export async function openRefund({ sql }: Db, orderId: string): Promise<RefundSt
       on conflict do nothing
     )
     select payment_status, charge_id, ended, in_flight, ${lastAttempt(sql, sql`o`)} as attempt from o`;
-  if (!row?.ended) return { kind: 'done' };
+  if (!row?.ended) return { kind: 'not_owed' };
   if (row.payment_status === 'paid') return { kind: 'paid', paymentIntentId: row.charge_id, attempt: row.attempt };
-  if (row.payment_status !== 'processing') return { kind: 'done' };
-  return { kind: row.in_flight ? 'in_flight' : 'nothing' };
+  if (row.payment_status !== 'processing') return { kind: 'not_owed' };
+  return { kind: row.in_flight ? 'in_flight' : 'uncharged' };
 }
 
 /** The attempt of the refund of an order that is owed: the first one, but for what an operator had tried again. */

@@ -1,5 +1,5 @@
 import type { Db } from '../db.ts';
-import { type ChangedOrder, changeOrder, lockOrders } from '../orders/changes.ts';
+import { type ChangedOrder, changeOrder, lockOrders, refundJob } from '../orders/changes.ts';
 import { lockUnproven, retailerNotice } from './unproven.ts';
 
 /*
@@ -57,8 +57,7 @@ export function recordLatePaid(
       sequence = sequence + 1
     where id in (select order_id from recorded) and payment_status in ('processing', 'failed')
       and (select count(*) from unproven) >= 0`;
-  const jobs = sql`
-    select 'refund' as queue, now() as run_at where changed.status in ('cancelled', 'expired')`;
+  const jobs = refundJob(sql, sql`changed.status in ('cancelled', 'expired')`);
   const after = sql`, proven as (
       update retailers r set unpaid_orders = 0, payment_failed_at = null
       where r.id in (select id from unproven where id in (select retailer_id from changed))
@@ -135,10 +134,9 @@ export function noteStripeRefund(
       where refunds.order_id = changed.id and refunds.status = 'refunded' and changed.payment_status = 'paid'
     )`;
   // Of an order that ended when it was refunded already, none was made by a job.
-  const jobs = sql`
-    select 'refund' as queue, now() as run_at
-    where changed.status in ('cancelled', 'expired') and changed.payment_status = 'paid'
-      and not exists (select from refunds f where f.order_id = changed.id)`;
+  const isOwed = sql`changed.status in ('cancelled', 'expired') and changed.payment_status = 'paid'
+    and not exists (select from refunds f where f.order_id = changed.id)`;
+  const jobs = refundJob(sql, isOwed);
   const event = { type: 'refund_failed', data: { code: 'failed_later', refund_id: refundId } };
   return changeOrder(db, update, event, { before, jobs, after, notice: 'details' });
 }

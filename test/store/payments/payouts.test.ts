@@ -304,7 +304,7 @@ describe('a refund', () => {
     const order = await carried();
     await order.pay(NEVER);
     await storeOf(database.sql).cancelOrder(order.orderId, 'operator', 'other');
-    expect(await storeOf(database.sql).openRefund(order.orderId)).toEqual({ kind: 'done' });
+    expect(await storeOf(database.sql).openRefund(order.orderId)).toEqual({ kind: 'not_owed' });
     expect(await refundsOf(order.orderId)).toEqual([]);
   });
 });

@@ -103,10 +103,15 @@ type Statements = Pick<
  * The caches of keys and driver tokens, and which of them the tables hold.
  *
  * @param now milliseconds since any moment; ages are measured within this process, so its own clock will do
+ * @param waitMs longest wait for the process's own notice
  */
-export function openCredentialCaches(store: Statements, now = () => performance.now()): CredentialCaches {
-  const lastWord = createLastWord(store.sayWord, { waitMs: FEED_WORD_MS, pauseMs: FEED_WORD_PAUSE_MS });
-  const bounds = { most: MAX_SECRETS_KNOWN, part: SECRETS_PART, waitMs: FEED_WORD_MS };
+export function openCredentialCaches(
+  store: Statements,
+  now = () => performance.now(),
+  waitMs = FEED_WORD_MS,
+): CredentialCaches {
+  const lastWord = createLastWord(store.sayWord, { waitMs, pauseMs: FEED_WORD_PAUSE_MS });
+  const bounds = { most: MAX_SECRETS_KNOWN, part: SECRETS_PART, waitMs };
   const known = {
     key: new KnownSecrets({ list: store.listKeys, listOf: store.listKeysOf }, lastWord, bounds),
     token: new KnownSecrets({ list: store.listTokens, listOf: store.listTokensOf }, lastWord, bounds),

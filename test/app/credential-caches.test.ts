@@ -23,6 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
+/** Longest wait for a notice here: ten times the service's, as a slow machine may deliver one later than that. */
+const NOTICE_MS = 10_000;
+
 /**
  * An API process's credentials behind a change feed, with the number of its look-ups. By the clock at 0 the
  * second for which what is known counts is never over.
@@ -51,7 +54,7 @@ async function api(url = database.url, now?: () => number) {
       return real.findDriverByToken(hash);
     },
   };
-  const { stores, organizations, drivers, trackers, feed } = openCredentialCaches(counted, now);
+  const { stores, organizations, drivers, trackers, feed } = openCredentialCaches(counted, now, NOTICE_MS);
   let words = 0;
   const secrets = {
     ...feed,

@@ -21,11 +21,8 @@ test('a service is ready from the end of its start, with the file of the sandbox
   const seen: unknown[] = [];
   const look = async (url: string) => {
     const isThere = existsSync(join(dataDir, 'sandbox.json'));
-    seen.push({
-      readyz: (await fetch(`${url}/readyz`)).status,
-      healthz: (await fetch(`${url}/healthz`)).status,
-      isThere,
-    });
+    const [readyz, healthz] = await Promise.all(['/readyz', '/healthz'].map((path) => fetch(url + path)));
+    seen.push({ readyz: readyz?.status, healthz: healthz?.status, isThere });
   };
   const { openSandbox } = sandbox;
   const opens = vi.spyOn(sandbox, 'openSandbox').mockImplementation(async (own, db, url, ...rest) => {

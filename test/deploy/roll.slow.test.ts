@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -120,8 +120,16 @@ test('touches nothing where the check of the new build fails, it is not built, o
     expect(code).toBe(1);
     expect(stderr).toContain(says);
   }
-  const both = await Promise.all([roll('two'), roll('two')]);
-  expect(both.map(({ code }) => code).toSorted()).toEqual([0, 1]);
-  expect(both.map(({ stderr }) => stderr).join('')).toContain('another roll is under way');
+  const [held, letGo, check] = ['held', 'let-go', 'check.sh'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(check, `#!/bin/sh\ntouch ${held}\nuntil [ -e ${letGo} ]; do sleep 0.05; done\n`, { mode: 0o755 });
+  const first = roll('two', { CHECK: check });
+  await expect.poll(() => existsSync(held)).toBe(true);
+  expect(await roll('two')).toMatchObject({ code: 1, stderr: expect.stringContaining('another roll is under way') });
+  writeFileSync(letGo, '');
+  expect((await first).code).toBe(0);
   expect(done.filter((what) => what.startsWith('stop'))).toHaveLength(3);
 });

@@ -9,6 +9,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
 
 let database: FreshDatabase;
@@ -222,7 +223,8 @@ test('an order that waited too long is refused while earlier commits are stuck, 
   const { groupCommit, backlog, seen, hold } = world({ maxWaitMs: 30 });
   const release = hold();
   const orders = await drafts(2);
-  const first = groupCommit.commit(orders[0] as NewOrder, caller());
+  // On time, however long this process stands still.
+  const first = groupCommit.commit(orders[0] as NewOrder, { ...caller(), sinceMs: performance.now() + STEP_MS });
   await expect.poll(() => seen.inFlight).toBe(1);
   expect((await groupCommit.commit(orders[1] as NewOrder, caller())).kind).toBe('unavailable');
   expect(backlog.orders).toBe(1);

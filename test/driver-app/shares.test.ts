@@ -169,6 +169,7 @@ describe('the photo of a delivery', () => {
   it('that never comes frees its driver when its client leaves', async () => {
     const world = await start();
     const first = begin(world.port, 'one');
+    await expect.poll(() => world.server.inFlight).toBe(1);
     await expect.poll(() => photo('one', world)).toEqual(TOO_MANY);
     first.destroy();
     await expect.poll(async () => (await photo('one', world))[0]).toBe(200);

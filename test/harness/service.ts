@@ -23,7 +23,14 @@ export type Running = {
 export type Environment = Record<string, string>;
 
 /** A sandbox on a free port, without simulated drivers and waits. */
-export const SANDBOX_ENV: Environment = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', SMS_DELAY_SECONDS: '0' };
+export const SANDBOX_ENV: Environment = {
+  SANDBOX: '1',
+  PORT: '0',
+  SIMULATED_DRIVERS: '0',
+  SMS_DELAY_SECONDS: '0',
+  // The longest, so that a slow machine's replies say what became of the charge, too.
+  PAYMENT_WAIT_MS: '10000',
+};
 
 /** Makes a folder for a service's data, which the disposer removes. */
 export function newDataDir(): { readonly dataDir: string; remove(): void } {

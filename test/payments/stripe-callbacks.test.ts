@@ -534,7 +534,8 @@ test('a refund that fails while its order is about to count as refunded leaves t
   await failing`update stripe_refunds set status = 'failed' where refund_id = ${refund.refundId}`;
   const settling = storeOf(sql).settleStripeRefunds(orderId);
   const untilWaiting = () => sql`
-    select from pg_stat_activity where wait_event_type = 'Lock' and query like '%stripe_refunds%'`;
+    select from pg_stat_activity
+    where wait_event_type = 'Lock' and query like '%stripe_refunds%' and datname = current_database()`;
   await expect.poll(untilWaiting, { interval: 5 }).toHaveLength(1);
   await failing`commit`;
   expect(await settling).toBeNull();

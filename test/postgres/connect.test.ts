@@ -66,7 +66,9 @@ it('fails the first statement of a connection that is lost with it, and does not
     () => 'answered',
     () => 'failed',
   );
-  const asleep = () => database.sql`select from pg_stat_activity where query = 'select pg_sleep(30)'`;
+  const asleep = () => database.sql`
+    select from pg_stat_activity
+    where query = 'select pg_sleep(30)' and state = 'active' and datname = current_database()`;
   await expect.poll(asleep).toHaveLength(1);
   await link.close();
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);

@@ -45,9 +45,16 @@ describe('a bounded statement', () => {
   it('never runs if its deadline passes before it was sent, and the pool goes on', async () => {
     const sql = pool({ max: 1 });
     // A statement with parameters is described first, and nothing is pipelined behind it.
-    const busy = sql`select pg_sleep(${0.3})`.execute();
+    const busy = fate(sql`select pg_sleep(${30})`);
     const waiting = withDeadline(sql`insert into marks values (1)`, 50);
     await expect(waiting).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
+    await expect
+      .poll(
+        () => database.sql`
+          select from pg_stat_activity
+          where query like 'select pg_sleep($1)%' and datname = current_database() and pg_cancel_backend(pid)`,
+      )
+      .toHaveLength(1);
     await busy;
     expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
   });
@@ -82,10 +89,10 @@ describe('a bounded statement', () => {
 describe('a lost link', () => {
   it('that swallows everything is given up, its connection destroyed and the next one used', async () => {
     const link = await openLink(database.url);
-    const sql = pool({ url: link.url, max: 1, statementTimeoutMs: 200, deadlineMs: 500 });
+    const sql = pool({ url: link.url, max: 1, statementTimeoutMs: 200, deadlineMs: STEP_MS });
     await sql`select 1`;
     link.swallows(true);
-    expect(await fate(sql`select 2`)).toBe('unknown');
+    expect(await fate(withDeadline(sql`select 2`, 500))).toBe('unknown');
     await expect.poll(() => link.open()).toBe(0);
     link.swallows(false);
     expect(await fate(sql`select 3`)).toBe('done');
@@ -98,7 +105,9 @@ describe('a lost link', () => {
     const sql = pool({ url: link.url, max: 1 });
     await sql`select 1`;
     const waiting = fate(sql`select pg_sleep(3)`);
-    const begun = () => database.sql`select 1 from pg_stat_activity where query = 'select pg_sleep(3)'`;
+    const begun = () => database.sql`
+      select from pg_stat_activity
+      where query = 'select pg_sleep(3)' and state = 'active' and datname = current_database()`;
     await expect.poll(async () => (await begun()).length).toBe(1);
     link.cut();
     expect(await waiting).toBe('unknown');

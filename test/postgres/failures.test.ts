@@ -42,11 +42,19 @@ describe('classifyFailure', () => {
   it('calls a deadlock a failure to retry', async () => {
     const { sql } = database;
     await sql`insert into things values (10, 'a'), (11, 'b') on conflict do nothing`;
+    // Each goes on when the other one has its first row, which an advisory lock tells.
     const swap = (first: number, second: number): Promise<unknown> =>
       sql
         .unsafe(
           `set local deadlock_timeout = '50ms'; update things set name = 'x' where id = ${first};
-           select pg_sleep(0.2); update things set name = 'x' where id = ${second}`,
+           select pg_advisory_xact_lock(${first});
+           do $$ begin
+             while not exists (
+               select from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+               where l.locktype = 'advisory' and l.objid = ${second}
+             ) loop perform pg_sleep(0.01); end loop;
+           end $$;
+           update things set name = 'x' where id = ${second}`,
         )
         .execute();
     const results = await Promise.allSettled([swap(10, 11), swap(11, 10)]);

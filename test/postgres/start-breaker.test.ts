@@ -94,8 +94,10 @@ it('leaves a primary that became a standby, also where the client does not look'
   const asleep = fate(pool`select pg_sleep(30)`);
   const end = () =>
     database.sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name in ('demoted test', 'sameday probe') and pid <> pg_backend_pid()`;
-  const isAsleep = () => database.sql`select from pg_stat_activity where query = 'select pg_sleep(30)'`;
+      where application_name in ('demoted test', 'sameday probe') and datname = current_database()`;
+  const isAsleep = () => database.sql`
+    select from pg_stat_activity
+    where query = 'select pg_sleep(30)' and state = 'active' and datname = current_database()`;
   await expect.poll(isAsleep).toHaveLength(1);
   link.demote();
   await end();

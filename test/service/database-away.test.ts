@@ -58,7 +58,7 @@ test.each(WAYS)(
     await expect.poll(async () => (await create()).status).toBe(201);
     await leave();
     await expect.poll(isUp).toBe('0');
-    const before = await database.sql`select from orders`;
+    const before = await database.sql`select from orders where status <> 'void'`;
     const answers = await Promise.all(Array.from({ length: 50 }, create));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     expect(answers[0]?.headers.get('retry-after')).toBe('1');

@@ -77,7 +77,8 @@ it('a store whose card is declined gets three deliveries; further orders wait an
       unpaid_orders: 0,
       payment_failed_at: null,
     });
-  expect(await statusOf(store)).toBe('driver_assigned');
+  // Memory hears of the payment a moment after the tables.
+  await expect.poll(() => statusOf(store)).toBe('driver_assigned');
 
   expect(await sameday('order', 'charge', failed[0] as string)).toEqual({
     order_id: failed[0],

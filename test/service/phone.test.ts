@@ -151,7 +151,8 @@ describe('Traccar Client', () => {
     const driver = await addDriver(service, database.sql);
     const { id } = await trackerOf(driver.id);
     const at = { lat: 37.7, lng: -122.4 };
-    expect(await send(asForm(id, at))).toEqual([200, false]);
+    // A driver who was added by the tables is known a moment later.
+    await expect.poll(() => send(asForm(id, at)), soon).toEqual([200, false]);
     await driver.duty(true);
     expect(await send(asForm(id, at))).toEqual([200, true]);
     expect(await send(asForm(id, northOf(at, 500), new Date(Date.now() - 3_600_000)))).toEqual([200, false]);
@@ -169,7 +170,7 @@ describe('Traccar Client', () => {
     expect((await ask(service, '/driver/orders', { key: id })).status).toBe(401);
     expect(await send(asForm(driver.token, at))).toEqual([401, 'unauthorized']);
     expect(await send(asForm(newSecret('tracker'), at))).toEqual([401, 'unauthorized']);
-    expect((await send(asForm(id, at)))[0]).toBe(200);
+    await expect.poll(async () => (await send(asForm(id, at)))[0], soon).toBe(200);
     const next = await trackerOf(driver.id);
     expect((await send(asForm(next.id, at)))[0]).toBe(200);
     await expect.poll(async () => (await send(asForm(id, at)))[0], soon).toBe(401);
@@ -210,8 +211,8 @@ describe('Web Push', () => {
     });
     // The driver's own steps ring nothing.
     expect((await driver.pickUp(order.id)).status).toBe(200);
-    const metrics = (await ask(service, '/metrics')).text;
-    expect(metrics).toContain('sameday_pushes_total{outcome="sent"}');
+    const metrics = async () => (await ask(service, '/metrics')).text;
+    await expect.poll(metrics, soon).toContain('sameday_pushes_total{outcome="sent"}');
     expect(to(phone.path)).toHaveLength(1);
   });
 

@@ -153,7 +153,7 @@ describe('a store', () => {
 describe('a call that Twilio did not sign', () => {
   it('is 401, changes nothing and is counted', async () => {
     const { store, id, phone } = await ordered();
-    await untilOrder(service, store, id, { sms_status: 'delivered' });
+    await untilOrder(service, store, id, { sms_status: 'delivered', payment_status: 'paid' });
     const before = await show(service, store, id);
     const form = { MessageSid: 'SM1', MessageStatus: 'undelivered', ErrorCode: '30003' };
     const path = `/twilio/status?order=${id}&kind=tracking`;

@@ -75,6 +75,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     await untilOrder(a, store, order.id, { driver_id: driver.id });
     const live = await openPhone(a, driver.token);
     expect(live.messages.at(-1)).toMatchObject({ order: { id: order.id } });
+    await expect.poll(told, { interval: 20 }).toEqual([{ kind: 'given' }]);
     const path = `/orders/${order.id}/cancel`;
     await ask(a, path, { method: 'POST', key: store.apiKey, body: { reason: 'out_of_stock' } });
     await expect.poll(() => told().at(-1), { interval: 20 }).toEqual({ kind: 'taken' });
@@ -245,8 +246,7 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     const traffic = balance(() => [a, b], busy);
     const stopped = a.stop();
     await expect.poll(() => [page.closedWith(), phone.closedWith()], { interval: 20 }).toEqual([1012, 1012]);
-    // Since the beginning of the notice, which is over now.
-    expect(b.output()).toContain('this process plans');
+    await expect.poll(b.output).toContain('this process plans');
     const [pageAgain, phoneAgain] = [await openSocket(b, live), await openPhone(b, driver.token)];
     expect(await stopped).toBe(0);
     a = await startBuiltService(api);

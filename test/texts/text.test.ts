@@ -293,6 +293,7 @@ describe('what a customer answers', () => {
     }
     standIn.receive({ from: phone, body: 'arrêt', optOutType: 'STOP' });
     await expect.poll(optedOut, SOON).toBe(true);
+    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
     expect(outcomes.filter((outcome) => outcome.startsWith('inbound'))).toEqual([
       'inbound ignored',
       'inbound done',
@@ -425,7 +426,7 @@ describe('calls of Twilio', () => {
     await expect.poll(() => outcomes.length, SOON).toBe(6);
     expect(await tracking()).toBe('delivered');
     expect(outcomes.filter((outcome) => outcome === 'status done').length).toBeLessThanOrEqual(2);
-    expect(standIn.calls().pending).toBe(0);
+    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
   });
 
   test('that tell of a text that did not arrive keep the code', async () => {

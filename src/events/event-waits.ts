@@ -21,7 +21,7 @@ export type EventWaiter = {
 };
 
 /** A wait: `news` resolves at the next event of its stores, or when it is over. */
-type Wait = { news: Promise<void>; wake: () => void; isOver: boolean };
+type Wait = { readonly holderId: string; news: Promise<void>; wake: () => void; isOver: boolean };
 
 /**
  * The requests that wait for events of their stores. They hold no connection to the database: the notice of an
@@ -82,6 +82,11 @@ export class EventWaits {
     for (const wait of this.#waits) wait.wake();
   }
 
+  /** Ends the waits of these holders at once: they may read other stores now, and wait anew. */
+  endOf(holderIds: readonly string[]): void {
+    for (const wait of this.#waits) if (holderIds.includes(wait.holderId)) this.#end(wait);
+  }
+
   /** Ends all waits at once, and every later one after its first read. */
   close(): void {
     this.#isClosed = true;
@@ -101,7 +106,7 @@ export class EventWaits {
     if (this.#waits.size >= all)
       throw new ServiceError('unavailable', 'Too many requests wait for events. Try again in a moment.');
     this.#countByHolder.set(holderId, ofHolder + 1);
-    const wait = newWait(this.#isClosed || signal.aborted);
+    const wait = newWait(holderId, this.#isClosed || signal.aborted);
     this.#waits.add(wait);
     for (const id of retailerIds) {
       const others = this.#byRetailer.get(id);
@@ -124,8 +129,8 @@ export class EventWaits {
   }
 }
 
-function newWait(isOver: boolean): Wait {
-  const wait: Wait = { news: Promise.resolve(), wake: () => undefined, isOver };
+function newWait(holderId: string, isOver: boolean): Wait {
+  const wait: Wait = { holderId, news: Promise.resolve(), wake: () => undefined, isOver };
   const renew = (): void => {
     wait.news = new Promise((resolve) => {
       wait.wake = () => {

@@ -14,7 +14,10 @@ export async function openEventWaits({
   store,
   logger,
   closers,
-}: Pick<ServiceParts, 'database' | 'store' | 'logger' | 'closers'>): Promise<EventWaits> {
+}: Pick<ServiceParts, 'logger' | 'closers'> & {
+  readonly database: Pick<ServiceParts['database'], 'sql' | 'processId'>;
+  readonly store: Pick<ServiceParts['store'], 'readLastEvent'>;
+}): Promise<EventWaits> {
   const waits = new EventWaits();
   let last = '0';
   let wasHeard = false;
@@ -24,6 +27,7 @@ export async function openEventWaits({
     {
       changed({ kind, ids }) {
         if (kind === 'everything') waits.wakeAll();
+        if (kind === 'organization') waits.endOf(ids);
         if (kind !== 'events') return;
         wasHeard = true;
         waits.wake(ids);

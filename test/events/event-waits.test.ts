@@ -48,6 +48,19 @@ test('a wait for several stores ends with an event of any of them', async () => 
   expect(await waiting).toEqual(['event']);
 });
 
+test('the waits of a chain end when its stores change, and those of others go on', async () => {
+  const waits = new EventWaits();
+  const [chain, other] = [openLog(waits, ['one']), openLog(waits, ['two'])];
+  const [ended, going] = [chain.wait(60_000, 'chain'), other.wait(60_000, 'other chain')];
+  await settled();
+  waits.endOf(['chain']);
+  expect(await ended).toEqual([]);
+  expect(waits.count).toBe(1);
+  other.lines.push('event');
+  waits.wake(['two']);
+  expect(await going).toEqual(['event']);
+});
+
 test('an event that comes during a read is not missed', async () => {
   const waits = new EventWaits();
   let reads = 0;

@@ -97,6 +97,7 @@ export async function buildApi(parts: ServiceParts): Promise<Api> {
   parts.metrics.watch(matcher, dispatch.backlog, tracking, server);
 
   await followChanges({ ...parts, ...dispatch, tiers, credentials, secrets: credentials.feed });
+  dispatch.startPlanning();
   const job = createRedispatchJob({ ...dispatch, store });
   const running = { database, pace: parts.pace, clock, putBack: store.putBack };
   const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, ...running };

@@ -59,7 +59,6 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     await holds.reload();
     await secrets.readAll();
     await fleet.rebuild();
-    parts.sweep.listening();
     events.everythingChanged();
     void sweep();
   }

@@ -68,9 +68,9 @@ export function buildDispatch(parts: DispatchParts) {
   const unknownOutcomes = new UnknownOutcomes(UNKNOWN_OUTCOME_MS, MAX_UNKNOWN_OUTCOMES, clock.now, events);
   const fleet = new Fleet(matcher, store, events);
   const unpaidAllowed = config.unpaidOrdersAllowed;
-  const nextLook = (driverId: string) => planner.nextLook(driverId);
+  let planner: PlannerLoop | null = null;
+  const nextLook = (driverId: string) => planner?.nextLook(driverId) ?? null;
   const redispatch = createRedispatch({ ...parts, fleet, unknownOutcomes, nextLook, unpaidAllowed });
-  const planner = startPlanner(parts, redispatch);
   const holds = createStoreHolds({ ...parts, redispatch, unpaidAllowed });
   closers.add('store holds', async () => holds.close());
   const dueOrders = startDueOrders({ ...parts, redispatch });
@@ -115,8 +115,12 @@ export function buildDispatch(parts: DispatchParts) {
     changeDropoff,
     admission,
     backlog,
+    /** Plans what waits, once the matcher knows it: what it does not know counts as gone. */
+    startPlanning() {
+      planner ??= startPlanner(parts, redispatch);
+    },
     /** Leaves the planning to another process. */
-    stopPlanning: () => planner.close(),
+    stopPlanning: async () => planner?.close(),
   };
 }
 

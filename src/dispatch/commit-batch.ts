@@ -94,7 +94,7 @@ export function createCommitBatch(
         const reason = reasons.get(id) ?? 'driver_lost';
         const isRepeated = inserted.has(id) && (reason === 'driver_lost' || reason === 'held');
         const kind = isRepeated ? 'repeated' : reason;
-        outcomes.set(id, { kind: kind === 'voided' ? 'failed' : kind });
+        outcomes.set(id, { kind: kind === 'voided' ? 'unavailable' : kind });
       }
     } catch (error) {
       logger.error(
@@ -115,7 +115,7 @@ export function createCommitBatch(
         return new Map(
           orders.map(({ id }): [string, CommitOutcome] => {
             const order = real.get(id);
-            return [id, order ? { kind: 'created', order } : { kind: 'failed' }];
+            return [id, order ? { kind: 'created', order } : { kind: 'unavailable' }];
           }),
         );
       } catch (error) {

@@ -1,5 +1,6 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
 import { type HandoverPhoto, type JudgedStep, type Receipt, withPhoto } from '../domain/payout.ts';
+import type { CarriedOrder } from '../domain/route.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/orders/changes.ts';
@@ -13,6 +14,9 @@ import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** Most attempts of an action while the step before it is being written. An order has three steps. */
 const MAX_ACTION_TRIES = 3;
+
+/** Where an order is that its driver goes on carrying after an action. */
+const STEPS: Partial<Record<OrderStatus, CarriedOrder['step']>> = { picked_up: 'on_board', undeliverable: 'returning' };
 
 /** The result of a driver's action. Only `done` changed the order, now or when the action was first sent. */
 export type ActionOutcome =
@@ -56,7 +60,7 @@ export type ActionStore = Pick<
 export function createDriverActions(deps: {
   readonly store: ActionStore;
   readonly matcher: Pick<Matcher, 'driver' | 'setStep' | 'holderOf' | 'unwait'>;
-  readonly fleet: Pick<Fleet, 'refreshDrivers'>;
+  readonly fleet: Pick<Fleet, 'refreshDrivers' | 'markStale'>;
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'driverFreed' | 'orderReleased' | 'recheckDriver'>;
   readonly receipts: Receipts;
   /** Releases within an hour after which a driver has to wait; 0 for no bound. */
@@ -134,8 +138,11 @@ export function createDriverActions(deps: {
       const changed = await deps.unknownOutcomes.watch(orderId, write());
       if (changed) {
         deps.relay.relay(changed.outbox);
-        if (to === 'picked_up') matcher.setStep(driverId, orderId, 'on_board');
-        if (to === 'undeliverable') matcher.setStep(driverId, orderId, 'returning');
+        const step = STEPS[to];
+        if (step) {
+          matcher.setStep(driverId, orderId, step);
+          deps.fleet.markStale(driverId);
+        }
         deps.events.orderChanged(orderId, driverId);
         return { kind: 'done', status: changed.status, sequence: changed.sequence, repeated: false };
       }

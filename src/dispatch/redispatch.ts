@@ -64,7 +64,7 @@ export type RedispatchParts = {
   readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus' | 'forgetExpired'>;
   readonly matcher: Matcher;
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDuty'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'orderGiven' | 'orderTaken' | 'storeChanged'>;
   /** Resolves once the planner has looked at a driver; null where this process plans nothing. */
@@ -247,8 +247,15 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
       driverAvailable(driverId);
     },
     recheckDriver(driverId) {
-      const rechecked = fleet.refreshDrivers([driverId]).then(() => matchDriver(driverId));
-      start(rechecked, 'a driver could not be read again');
+      const rechecked = fleet.refreshDrivers([driverId]).catch((error) => {
+        // The change feed tries until it succeeds.
+        parts.unknownOutcomes.addDuty(driverId);
+        throw error;
+      });
+      start(
+        rechecked.then(() => matchDriver(driverId)),
+        'a driver could not be read again',
+      );
     },
     orderQueued: (orderId) => start(matchOrder(orderId), 'a new waiting order could not be matched'),
     orderReleased: (orderId) => start(requeue(orderId), 'a released order could not be matched'),

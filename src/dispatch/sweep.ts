@@ -1,16 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DRIVER_SILENT_MS } from '../limits.ts';
+import { below, DRIVER_SILENT_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
 import { MATCHED_AT_ONCE, type Redispatch } from './redispatch.ts';
 import { createSilentRelease, type SilentReleaseParts } from './silent-release.ts';
-import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** Most orders that one sweep expires or takes from silent drivers; the next sweep takes the rest. */
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
+/** A longer time without an answer of the tables was an outage. Above the time from one sweep to the next. */
+export const OUTAGE_MS = 60_000;
 /** Drivers that a sweep matches before it yields the event loop; 4 ms in the densest crowd. */
 const SWEEP_SLICE = 16;
+
+below({ OUTAGE_MS }, { DRIVER_SILENT_MS });
 
 export type Sweep = {
   /**
@@ -19,14 +22,11 @@ export type Sweep = {
    * is still running from an earlier call is not started again.
    */
   run(): Promise<void>;
-  /** Positions were not received until now: the silence of drivers counts from here. */
-  listening(): void;
 };
 
 type SweepParts = SilentReleaseParts & {
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDuty'>;
   readonly store: Pick<Store, 'findOverdue' | 'findSilent' | 'endDuties'>;
-  readonly fleet: Pick<Fleet, 'catchUp' | 'refreshDrivers' | 'markStale'>;
+  readonly fleet: Pick<Fleet, 'catchUp' | 'markStale'>;
   readonly events: Pick<OrderEvents, 'driverChanged' | 'orderChanged' | 'storeChanged'>;
   readonly redispatch: Pick<Redispatch, 'matchDriver' | 'matchOrder' | 'matchOrders' | 'expire'>;
 };
@@ -36,7 +36,9 @@ export function createSweep(parts: SweepParts): Sweep {
   const { store, matcher, redispatch, clock } = parts;
   const releaseOrder = createSilentRelease(parts);
   const matchWaiting = createWaitingMatch(parts);
-  let listeningSinceMs = clock.now();
+  /** Since when the tables were there without an outage, and when they last were. */
+  let knownSinceMs = clock.now();
+  let knownAtMs = knownSinceMs;
 
   async function expireOverdue(): Promise<void> {
     for (const orderId of await store.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await redispatch.expire(orderId);
@@ -44,20 +46,18 @@ export function createSweep(parts: SweepParts): Sweep {
 
   /** Releases orders before their pickup whose driver is silent for too long. */
   async function releaseSilent(): Promise<void> {
-    // After a stop or an outage of this service the tables show every driver as silent.
-    if (clock.now() - listeningSinceMs < DRIVER_SILENT_MS) return;
-    for (const { orderId, driverId } of await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP)) {
+    const silent = await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP);
+    const nowMs = clock.now();
+    if (nowMs - knownAtMs > OUTAGE_MS) knownSinceMs = nowMs;
+    knownAtMs = nowMs;
+    // After a stop of this service or an outage of the tables they show every driver as silent.
+    if (nowMs - knownSinceMs < DRIVER_SILENT_MS) return;
+    for (const { orderId, driverId } of silent) {
       if (!hasReported(driverId)) await releaseOrder(orderId, driverId, DRIVER_SILENT_MS);
     }
   }
 
-  async function endDuties(): Promise<void> {
-    const driverIds = await store.endDuties(MAX_EXPIRIES_PER_SWEEP);
-    await parts.fleet.refreshDrivers(driverIds).catch(() => {
-      for (const driverId of driverIds) parts.unknownOutcomes.addDuty(driverId);
-    });
-    for (const driverId of driverIds) parts.events.driverChanged(driverId);
-  }
+  const endDuties = (): Promise<void> => store.endDuties(MAX_EXPIRIES_PER_SWEEP);
 
   /** Positions reach the tables later than memory, and not at all while writes fail. */
   function hasReported(driverId: string): boolean {
@@ -72,9 +72,6 @@ export function createSweep(parts: SweepParts): Sweep {
     async run() {
       const ends = await Promise.allSettled(steps.map((step) => step()));
       for (const end of ends) if (end.status === 'rejected') throw end.reason;
-    },
-    listening() {
-      listeningSinceMs = clock.now();
     },
   };
 }

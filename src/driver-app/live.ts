@@ -78,6 +78,11 @@ export function createDriverLive(parts: {
     const socket = signedIn.get(driverId);
     if (!state) socket?.close(NOT_SIGNED_IN, 'no longer a driver');
     if (!socket || !state) return;
+    // Each read asks, so that a notice that was missed lets no former phone go on.
+    if (state.tokenHash !== socket.data.tokenHash) {
+      socket.close(NOT_SIGNED_IN, 'another token');
+      return;
+    }
     const at = positions.last(driverId);
     socket.data.withheld = state.orders.filter((order) => !seesCustomer(order, at));
     socket.data.waitAt = waitOf(state, at);
@@ -117,11 +122,6 @@ export function createDriverLive(parts: {
       if (!(error instanceof ServiceError)) failed(error);
       return 'later';
     }
-  }
-
-  async function checkToken(driverId: string): Promise<void> {
-    const socket = signedIn.get(driverId);
-    if (socket && !(await drivers.find(socket.data.tokenHash))) socket.close(NOT_SIGNED_IN, 'another token');
   }
 
   /** Writes the duty the phone wants; of several changes asked for meanwhile, only the last. */
@@ -192,6 +192,10 @@ export function createDriverLive(parts: {
     reader.forget(data.driverId);
   }
 
+  function readAgain(driverId: string): void {
+    if (signedIn.has(driverId)) void reader.request(driverId);
+  }
+
   return {
     behaviour: {
       path: '/driver/live',
@@ -206,10 +210,8 @@ export function createDriverLive(parts: {
       message,
       closed,
     },
-    driverChanged(driverId) {
-      if (signedIn.has(driverId)) void reader.request(driverId);
-    },
-    tokenChanged: (driverId) => void checkToken(driverId).catch(failed),
+    driverChanged: readAgain,
+    tokenChanged: readAgain,
     everythingChanged() {
       for (const driverId of signedIn.keys()) void reader.request(driverId);
     },

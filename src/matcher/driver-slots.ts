@@ -222,7 +222,10 @@ export class DriverSlots {
   /** Whether a driver on duty, and not set aside, may carry one order more. */
   hasRoom(slot: number): boolean {
     const isReady = this.duty[slot] === 1 && !this.setAsideUntil.has(slot);
-    return isReady && this.carriedOf(slot).length < (this.capacity[slot] as number);
+    const capacity = this.capacity[slot] as number;
+    const carried = this.carriedOf(slot);
+    // A capacity that was lowered leaves orders in slots beyond it, and the row gives none beside those.
+    return isReady && carried.length < capacity && carried.every((order) => order.slot < capacity);
   }
 
   carriedOf(slot: number): readonly CarriedOrder[] {

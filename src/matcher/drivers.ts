@@ -175,9 +175,13 @@ export class Drivers {
   }
 
   setStep(id: string, orderId: string, step: CarriedOrder['step']): void {
+    const { all } = this;
     const slot = this.slotOf(id);
-    const order = slot === undefined ? undefined : this.all.carriedOf(slot).find((each) => each.orderId === orderId);
-    if (slot !== undefined && order) this.all.give(slot, { ...order, step });
+    const order = slot === undefined ? undefined : all.carriedOf(slot).find((each) => each.orderId === orderId);
+    if (slot === undefined || !order) return;
+    all.count(slot, -1);
+    all.give(slot, { ...order, step });
+    all.reindex(slot);
   }
 
   private give(slot: number, order: ClaimedOrder): void {

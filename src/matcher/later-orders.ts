@@ -36,6 +36,12 @@ export class LaterOrders {
     return this.places.keys();
   }
 
+  /** The ids of a store's orders, in any order; for a store with some, goes through all of them. */
+  *idsOf(retailerId: string): Iterable<string> {
+    if (this.countOf(retailerId) === 0) return;
+    for (const order of this.heap) if (order.retailerId === retailerId) yield order.orderId;
+  }
+
   /** The orders that are due by a time, in any order; costs about as much as there are of them. */
   *dueBy(untilMs: number, place = 0): Iterable<LaterOrder> {
     const order = this.heap[place];

@@ -453,6 +453,7 @@ export class Matcher {
   private changeHold(retailerId: string, reason: HoldReason | null): void {
     this.waiting.setHold(retailerId, reason);
     for (const { orderId } of this.waiting.ofRetailer(retailerId)) this.planned.orderChanged(orderId);
+    for (const orderId of this.later.idsOf(retailerId)) this.planned.orderChanged(orderId);
   }
 
   /** Why a store is held; null for one that is not. */

@@ -93,7 +93,12 @@ export function createIdleDrivers(parts: {
       const gone = goneIds(nowMs);
       const fresh = chosen(waits, gone, nowMs);
       if (gone.length === 0 && fresh.length === 0) return;
-      const changed = await store.writeWaits(lease, fresh, gone);
+      const changed = await store.writeWaits(lease, fresh, gone).catch((error) => {
+        // It may have been written: it is read again, and the phones are told what is so.
+        epoch = null;
+        for (const id of [...gone, ...fresh.map(({ driverId }) => driverId)]) events.driverChanged(id);
+        throw error;
+      });
       if (!changed) return;
       for (const id of gone) {
         const over = asked.get(id);

@@ -11,8 +11,13 @@ const PLANS_REWRITTEN_MS = 30_000;
 /** Most orders whose plans are looked at for readers in one look. */
 export const MAX_PLANS_PER_LOOK = 300;
 
-/** The orders whose plans are noted down. */
-type Orders = { orderIds(): Iterable<string>; has(orderId: string): boolean; readonly planner: Planner };
+/** The orders whose plans are noted down. `isCaughtUp`: whether each of them was tried, and none is still to come. */
+type Orders = {
+  orderIds(): Iterable<string>;
+  has(orderId: string): boolean;
+  readonly isCaughtUp: boolean;
+  readonly planner: Planner;
+};
 
 /**
  * Notes down, for readers in any process, who is meant for each waiting order and when: what has changed since,
@@ -23,6 +28,8 @@ export class PlanNotes {
   readonly #logger: Logger;
   readonly #noted = new Map<string, PlannedOrder>();
   #round: Iterator<string> | undefined;
+  /** Whether each order was tried when the round began. */
+  #isRoundWhole = false;
   #isWriting = false;
   /** Whether each order was looked at since this process plans. */
   #isWhole = false;
@@ -71,11 +78,12 @@ export class PlanNotes {
   #nextChanges(orders: Orders): PlannedOrder[] {
     const changes: PlannedOrder[] = [];
     for (let left = MAX_PLANS_PER_LOOK; left > 0; left--) {
+      if (!this.#round) this.#isRoundWhole = orders.isCaughtUp;
       this.#round ??= orders.orderIds()[Symbol.iterator]();
       const { value: orderId, done } = this.#round.next();
       if (done) {
         this.#round = undefined;
-        this.#isWhole = true;
+        this.#isWhole ||= this.#isRoundWhole;
         break;
       }
       const estimate = orders.planner.estimate(orderId);

@@ -169,6 +169,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     for (const { id, cost, nextBest } of orders) {
       const order = matcher.planned.open(id);
       const position = matcher.driver(driverId)?.position;
+      if (!order) view.orderChanged(id);
       if (!order || !position) continue;
       const driver = { driverId, distanceMeters: distanceMeters(position, order.point) };
       parts.redispatch.assignPlanned(id, driver, { lease: held, cost, nextBest }, () => lease.lost(held));

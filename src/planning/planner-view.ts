@@ -44,6 +44,9 @@ export class PlannerView {
   readonly planner: Planner;
   /** Whether there are orders for which no driver was looked for yet, or drivers for whom no order was. */
   hasUntried = false;
+  /** Whether everything that waits, or will soon, was tried since this plan began. */
+  isCaughtUp = false;
+  #hasBegunPass = false;
   readonly #matcher: ViewedMatcher;
   readonly #orders = new Map<string, WaitingOrder>();
   readonly #drivers: PlannedDrivers;
@@ -154,6 +157,7 @@ export class PlannerView {
 
   /** Takes up orders that wait for their time as it comes near, and drivers as they have moved. */
   beginPass(nowMs: number): void {
+    this.#hasBegunPass = true;
     this.#drivers.hasNewIdle = false;
     this.#refused.clear();
     this.#drivers.beginPass();
@@ -190,6 +194,7 @@ export class PlannerView {
     if (this.#isIdle()) {
       this.#drivers.rest();
       this.#came.clear();
+      this.isCaughtUp ||= this.isIdle(nowMs);
       return true;
     }
     const { cameNew, isDone } = this.#drivers.flush(nowMs, isOver);
@@ -218,6 +223,7 @@ export class PlannerView {
     if (isAgain) this.#retriedMs = this.#nowMs;
     const areTried = this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver, this.#nextWithRoom());
     this.hasUntried = !areTried || this.#came.size > 0 || this.#drivers.isSeeking;
+    this.isCaughtUp ||= this.#hasBegunPass && !this.hasUntried;
   }
 
   /** The next drivers who came and have room. */

@@ -97,7 +97,7 @@ async function api(secrets = NO_SECRETS) {
     given,
     redispatch: { driverAvailable, matchOrder: nothing },
     holds: { reload: nothing, refresh: nothing },
-    sweep: { run: nothing, listening: () => undefined },
+    sweep: { run: nothing },
     unknownOutcomes,
     tiers: { reload: nothing },
     credentials: {

@@ -70,7 +70,7 @@ async function api(url = database.url, now?: () => number) {
     fleet: new Fleet(new Matcher(TIERS), real, events),
     given: { take: () => false },
     redispatch: { driverAvailable: () => undefined, matchOrder: nothing },
-    sweep: { run: nothing, listening: () => undefined },
+    sweep: { run: nothing },
     unknownOutcomes: new UnknownOutcomes(60_000, 10, Date.now, events),
     tiers: { reload: nothing },
     holds: { reload: nothing, refresh: nothing },

@@ -35,7 +35,7 @@ const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent'
     expireSurplus: async () => [],
     forgetExpired: async () => undefined,
     findOverdue: async () => [],
-    endDuties: async () => [],
+    endDuties: async () => undefined,
     findSilent: async () => [],
     releaseFromSilent: async () => null,
   };

@@ -48,7 +48,7 @@ async function actionsWith(
   return createDriverActions({
     store: { ...store, ...changes },
     matcher: new Matcher(await tables.loadTiers()),
-    fleet: { refreshDrivers: async () => undefined },
+    fleet: { refreshDrivers: async () => undefined, markStale: nothing },
     redispatch: { driverAvailable: nothing, driverFreed: nothing, orderReleased: nothing, recheckDriver: nothing },
     receipts: async () => null,
     releasesPerHour: 0,

@@ -256,7 +256,7 @@ test('a commit whose connection died is resolved by a tombstone: the order is vo
     sql`select pid from pg_stat_activity where application_name = 'doomed' and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await waiting()).length).toBe(1);
   await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'doomed'`;
-  expect((await outcome).kind).toBe('failed');
+  expect((await outcome).kind).toBe('unavailable');
   await blocker.unsafe('rollback').simple();
   expect((await orderRow(sql, order.id)).status).toBe('void');
   expect((await storeOf(sql).insertOrders([order])).size).toBe(0);

@@ -11,12 +11,11 @@ import type { Point } from '../../src/geo/point.ts';
 import { MAX_DRIVER_SOCKETS, MAX_UNSIGNED_DRIVER_SOCKETS } from '../../src/limits.ts';
 import type { DriverOrder, DriverState } from '../../src/store/drivers/drivers.ts';
 import { displaced } from '../geo/places.ts';
-import { driverState } from '../harness/driver-state.ts';
+import { driverState, DRIVER_TOKEN as TOKEN } from '../harness/driver-state.ts';
 import { carrying } from '../matcher/carrying.ts';
 import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
 import { CUT, fakeClock, gate, MemorySocket, pass, settle } from '../tracking/sockets.ts';
 
-const TOKEN = `sdd_${'a'.repeat(32)}`;
 const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
 
 let state: DriverState | null;
@@ -182,17 +181,24 @@ describe('a signed-in driver', () => {
     expect(findState).toHaveBeenCalledTimes(3);
   });
 
-  it('is disconnected when the driver has another token, and by no other change of it', async () => {
+  it.each([
+    ['by its notice', () => live.tokenChanged(DRIVER_ID)],
+    ['after notices were missed', () => live.everythingChanged()],
+    ['with any change of the driver', () => live.driverChanged(DRIVER_ID)],
+  ])('is disconnected when the driver has another token, and hears nothing more: %s', async (_when, change) => {
     const socket = await signedIn();
-    live.tokenChanged(DRIVER_ID);
+    change();
     live.tokenChanged('another driver');
     await settle();
     expect(socket.closed).toBeNull();
-    find.mockResolvedValueOnce(null);
-    live.tokenChanged(DRIVER_ID);
+    const heard = socket.received.length;
+    state = { ...driverState(true), tokenHash: hashSecret(OTHER_TOKEN) };
+    // A read that fails is made again.
+    findState.mockRejectedValueOnce(new Error('away'));
+    change();
     await settle();
-    expect(find).toHaveBeenLastCalledWith(hashSecret(TOKEN));
-    expect(socket.closed?.code).toBe(4401);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([socket.closed?.code, socket.received.length]).toEqual([4401, heard]);
   });
 
   it('is disconnected when no longer active', async () => {
@@ -317,6 +323,7 @@ describe('sockets that have not signed in', () => {
 
   it('do not count against the drivers, and drivers not against them', async () => {
     find.mockImplementation(async (hash) => ({ driverId: hash }));
+    findState.mockImplementation(async (hash) => ({ ...driverState(false), tokenHash: hash }));
     const hello = async (index: number) => {
       const socket = await connect();
       socket.say({ type: 'hello', token: `sdd_${String(index).padStart(32, '0')}` });

@@ -6,11 +6,10 @@ import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { createDriverLive } from '../../src/driver-app/live.ts';
 import { MAX_UNSIGNED_DRIVER_SOCKETS } from '../../src/limits.ts';
 import type { SocketBehaviour } from '../../src/transport/live-socket.ts';
-import { driverState } from '../harness/driver-state.ts';
+import { driverState, DRIVER_TOKEN as TOKEN } from '../harness/driver-state.ts';
 import { startServer } from '../http/support.ts';
 import { DRIVER_ID } from '../tracking/orders.ts';
 
-const TOKEN = `sdd_${'a'.repeat(32)}`;
 const UPGRADE =
   'GET /driver/live HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 const AT_ONCE = 50;

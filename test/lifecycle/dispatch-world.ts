@@ -3,6 +3,7 @@ import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
+import { OUTAGE_MS } from '../../src/dispatch/sweep.ts';
 import type { OrderStatus } from '../../src/domain/order.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
@@ -23,6 +24,8 @@ export let matcher: Matcher;
 let closers: Closers;
 /** Lead of the process's clock over the machine's. */
 let clockLeadMs = 0;
+/** Time for which a process was there before its test. */
+const SWEPT_MS = DRIVER_SILENT_MS + 2 * OUTAGE_MS;
 
 /**
  * A process's dispatch on real tables: the test file that calls this gets its own database, and each of its tests a
@@ -40,9 +43,8 @@ export function useDispatchWorld(): void {
     // No driver of an earlier test is on duty.
     await database.sql`update drivers set on_duty = false`;
     await database.sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
-    // As if this process had been listening for longer than a silence lasts.
-    clockLeadMs = -2 * DRIVER_SILENT_MS;
     closers = new Closers(logger);
+    clockLeadMs = -SWEPT_MS;
     ({ dispatch, matcher } = await startDispatch(store));
     clockLeadMs = 0;
   });
@@ -54,10 +56,12 @@ export function useDispatchWorld(): void {
  *
  * @param tables the statements on its connections
  * @param releasesPerHour orders that a driver may give back within an hour; 0 for no bound
+ * @param now the time by the process's clock, in milliseconds
  */
 export async function startDispatch(
   tables: Store,
   releasesPerHour = 0,
+  now = () => Date.now() + clockLeadMs,
 ): Promise<{ readonly dispatch: Dispatch; readonly matcher: Matcher }> {
   const tiers = await tables.loadTiers();
   const memory = new Matcher(tiers);
@@ -72,12 +76,18 @@ export async function startDispatch(
     paymentWait: { paymentWithin: async () => 'processing' },
     pace: { orderTook: () => undefined },
     events,
-    clock: { now: () => Date.now() + clockLeadMs },
+    clock: { now },
     logger,
     closers,
   });
   events.subscribe({ driverFreed: (driverId) => started.redispatch.driverAvailable(driverId) });
   return { dispatch: started, matcher: memory };
+}
+
+/** As if this process had swept without an outage for longer than a silence lasts. */
+export async function sweepForLong(): Promise<void> {
+  for (clockLeadMs = -SWEPT_MS; clockLeadMs < 0; clockLeadMs += OUTAGE_MS / 2) await dispatch.sweep.run();
+  clockLeadMs = 0;
 }
 
 /** Reads the tables into memory, as a start does. */

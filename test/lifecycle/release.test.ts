@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { OUTAGE_MS } from '../../src/dispatch/sweep.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { orderOf } from '../matcher/carrying.ts';
 import {
@@ -8,7 +9,9 @@ import {
   matcher,
   readEverything,
   retailerId,
+  startDispatch,
   store,
+  sweepForLong,
   useDispatchWorld,
 } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, everythingOf, STORE_POINT } from './orders.ts';
@@ -95,6 +98,7 @@ describe('a driver who falls silent', () => {
       update orders set assigned_at = now() - make_interval(secs => ${seconds}) where driver_id = ${driverId}`;
   }
   const SILENT_FOR = DRIVER_SILENT_MS + 1_000;
+  beforeEach(sweepForLong);
 
   it('loses an order before its pickup to another driver, with the reason on record', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
@@ -113,13 +117,30 @@ describe('a driver who falls silent', () => {
     expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toEqual({ kind: 'not_found' });
   });
 
-  it('keeps it until this process has listened for as long', async () => {
+  it('keeps it until this process has swept for as long, and again as long after an outage of the tables', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
-    await readEverything();
-    dispatch.sweep.listening();
-    await dispatch.sweep.run();
-    expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });
+    let isAway = false;
+    const tables: typeof store = {
+      ...store,
+      async findSilent(...args) {
+        if (isAway) throw new Error('away');
+        return store.findSilent(...args);
+      },
+    };
+    let nowMs = Date.now();
+    const { dispatch: fresh } = await startDispatch(tables, 0, () => nowMs);
+    await fresh.fleet.rebuild();
+    const driversAfter = async (ms: number) => {
+      for (const endMs = nowMs + ms; nowMs < endMs; nowMs += OUTAGE_MS) await fresh.sweep.run().catch(() => undefined);
+      return carrierOf(orderId);
+    };
+    expect(await driversAfter(DRIVER_SILENT_MS)).toBe(driverId);
+    isAway = true;
+    expect(await driversAfter(2 * OUTAGE_MS)).toBe(driverId);
+    isAway = false;
+    expect(await driversAfter(DRIVER_SILENT_MS)).toBe(driverId);
+    expect(await driversAfter(2 * OUTAGE_MS)).toBeNull();
   });
 
   it('keeps it while they report to memory, though the tables take no positions', async () => {

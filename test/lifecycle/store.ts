@@ -50,7 +50,7 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
     expireSurplus: async () => [],
     forgetExpired: async () => undefined,
     findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
-    endDuties: async () => [],
+    endDuties: async () => undefined,
     findSilent: () => run('silent drivers', () => [...tables.silent]),
     releaseFromSilent: (orderId, driverId) =>
       run(`release from ${driverId}`, () => tables.release(processId, orderId, driverId)),

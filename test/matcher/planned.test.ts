@@ -87,6 +87,18 @@ describe('an order of a planned tier', () => {
     expect(matcher.planned.open('o')).toBeDefined();
   });
 
+  it('is told of when its store is held or let go, also while it waits for its time', () => {
+    matcher.wait(order('now'));
+    matcher.wait(order('later', { dueMs: NOW + MINUTE }));
+    matcher.wait(order('other', { retailerId: 'other', dueMs: NOW + MINUTE }));
+    news();
+    matcher.setHold({ retailerId: 'store', reason: 'store_suspended', credit: 0 });
+    expect(news()[0].toSorted()).toEqual(['later', 'now']);
+    expect(matcher.planned.open('later')).toBeUndefined();
+    matcher.endHold('store');
+    expect(news()[0].toSorted()).toEqual(['later', 'now']);
+  });
+
   it('changes hands with the mode of its tier, either way', () => {
     matcher.putDriver(driver('d'));
     matcher.wait(order('o'));

@@ -93,7 +93,14 @@ describe('a driver with room who goes to the store anyway', () => {
   it('takes more as long as they stand at the store, and none once they left it with a parcel', () => {
     put('roomy', 100);
     claim('a');
+    matcher.planned.listen({
+      orderChanged: () => undefined,
+      driverChanged: (id) => told.push(id),
+      tiersChanged: () => undefined,
+    });
+    const told: string[] = [];
     matcher.setStep('roomy', 'a', 'on_board');
+    expect(told).toContain('roomy');
     expect(claim('b')?.driverId).toBe('roomy');
     matcher.moveDriver('roomy', doorAt(300), NOW + 1);
     expect(claim('c')).toBeUndefined();
@@ -131,6 +138,17 @@ describe('a driver with room who goes to the store anyway', () => {
     matcher.release('roomy', NOW);
     expect([matcher.freeCount(), matcher.hasRoomBeside('roomy')]).toEqual([1, false]);
   });
+});
+
+it('gives a driver nothing beside an order in a slot beyond a capacity that was lowered', () => {
+  put('lowered', 100, {
+    capacity: 2,
+    carried: [carrying('c', { slot: 2, retailerId: 'store', pickup: STORE, dropoff: doorAt(5) })],
+  });
+  expect(matcher.hasRoomBeside('lowered')).toBe(false);
+  expect(claim('d')).toBeUndefined();
+  matcher.release('lowered', NOW, 'c');
+  expect(claim('d')).toMatchObject({ driverId: 'lowered', slot: 0 });
 });
 
 describe('waiting orders of a store', () => {

@@ -34,6 +34,8 @@ const loadWaits = vi.fn(async (): Promise<AskedWait[]> => []);
 /** The drivers whom the database does not take. */
 let refused: Set<string>;
 let hasLease: boolean;
+/** Whether a write has no answer. */
+let isLost: boolean;
 
 const open = (isOn = true): IdleDrivers =>
   createIdleDrivers({
@@ -42,6 +44,7 @@ const open = (isOn = true): IdleDrivers =>
       loadWaits,
       async writeWaits(_lease, waits, goneIds) {
         if (!hasLease) return null;
+        if (isLost) throw new Error('no answer');
         const asked = waits.filter(({ driverId }) => !refused.has(driverId));
         written.push({ asked, gone: goneIds });
         return [...asked.map(({ driverId }) => driverId), ...goneIds];
@@ -61,6 +64,7 @@ beforeEach(() => {
   told = [];
   refused = new Set();
   hasLease = true;
+  isLost = false;
   loadDemand.mockReset().mockImplementation(async () => DEMAND);
   loadWaits.mockReset().mockImplementation(async () => []);
   idle = open();
@@ -95,6 +99,17 @@ test('asks a free driver to wait at a store, by its name, and tells their phone'
   await ask([id]);
   expect(written).toEqual([{ asked: [{ driverId: id, place: { ...STORE, name: 'Corner Market' } }], gone: [] }]);
   expect(told).toEqual([id]);
+});
+
+test('where a write has no answer, what was asked is read again, and the phones are told what is so', async () => {
+  const id = driver();
+  isLost = true;
+  await expect(ask([id])).rejects.toThrow('no answer');
+  expect(told).toEqual([id]);
+  isLost = false;
+  loadWaits.mockResolvedValueOnce([{ driverId: id, place: STORE, askedMs: nowMs, isOver: false }]);
+  await ask([id]);
+  expect(written).toEqual([]);
 });
 
 test('a place that is no known store has no name', async () => {

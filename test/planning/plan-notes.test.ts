@@ -15,15 +15,22 @@ let plans: Map<string, Omit<PlannedOrder, 'orderId'> | null>;
 let written: Written[];
 let write: () => Promise<boolean>;
 let notes: PlanNotes;
+/** The first write that ends what another process planned. */
+let wholeFrom: number | null;
+/** Whether the planner has tried each order. */
+let isCaughtUp: boolean;
 
 beforeEach(() => {
   plans = new Map();
   written = [];
   write = async () => true;
+  isCaughtUp = true;
+  wholeFrom = null;
   const store = {
-    writePlans: (lease: Lease, planned: readonly PlannedOrder[], goneIds: readonly string[]) => {
+    writePlans: (lease: Lease, planned: readonly PlannedOrder[], goneIds: readonly string[], isWhole?: boolean) => {
       expect(lease).toEqual(LEASE);
       written.push({ planned, goneIds });
+      wholeFrom ??= isWhole ? written.length : null;
       return write();
     },
   };
@@ -38,7 +45,8 @@ function note(): Promise<boolean> {
     const known = plans.get(orderId);
     return known === null ? { driverId: null } : known;
   };
-  const orders = { orderIds: () => plans.keys(), has: (id: string) => plans.has(id), planner: { estimate } as Planner };
+  const has = (id: string) => plans.has(id);
+  const orders = { orderIds: () => plans.keys(), has, isCaughtUp, planner: { estimate } as Planner };
   return notes.write(orders, LEASE);
 }
 
@@ -49,6 +57,19 @@ test('the first write comes even without plans, as it ends those of the planner 
   expect(written).toEqual([{ planned: [], goneIds: [] }]);
   await note();
   expect(written).toHaveLength(1);
+});
+
+test('what another process planned ends with the round that begins once every order was tried', async () => {
+  isCaughtUp = false;
+  await note();
+  expect(written).toEqual([]);
+  plan('a');
+  await note();
+  expect([written.length, wholeFrom]).toEqual([1, null]);
+  isCaughtUp = true;
+  plan('a', 'another');
+  await note();
+  expect([written.length, wholeFrom]).toEqual([2, 2]);
 });
 
 test('writes who is meant and when, once', async () => {

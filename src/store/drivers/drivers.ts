@@ -84,17 +84,19 @@ export async function setDutyEnd({ sql, processId }: Db, driverId: string, until
   return rows.length === 1;
 }
 
-/** Sends drivers off duty whose time is up, at most `limit`; returns their ids. They keep their orders. */
-export async function endDuties({ sql, processId }: Db, limit: number): Promise<string[]> {
-  const rows = await sql`
+/**
+ * Sends drivers off duty whose time is up, at most `limit`. They keep their orders. Its notice names no process, so
+ * every one reads these drivers again, the one whose statement has no answer, too.
+ */
+export async function endDuties({ sql }: Db, limit: number): Promise<void> {
+  await sql`
     with ended as (
       update drivers set on_duty = false, on_duty_until = null
       where id in (
         select id from drivers where on_duty and on_duty_until <= now() limit ${limit} for update skip locked)
       returning id
     )
-    select id, pg_notify('sameday', ${processId} || ':driver:' || id) from ended`;
-  return rows.map(({ id }) => id);
+    select pg_notify('sameday', ':driver:' || id) from ended`;
 }
 
 /** The driver whose token has this hash; one who was deactivated only until the order in their hands ends. */
@@ -242,6 +244,8 @@ export type DriverOrder = {
 /** A driver's duty, and the orders that they carry, those assigned first before the others. */
 export type DriverState = {
   readonly driverId: string;
+  /** The hash of the only token that is good now; null where there is none. */
+  readonly tokenHash: string | null;
   readonly onDuty: boolean;
   readonly onDutyUntil: Date | null;
   readonly capacity: number;
@@ -259,7 +263,7 @@ export async function findDriverState(db: Db, driverId: string): Promise<DriverS
 /** The states of drivers by their ids; one who is unknown, or deactivated and without a parcel, is missing. */
 export async function findDriverStates({ sql }: Db, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
   const rows = await sql`
-    select d.id as driver_id, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)}, o.id,
+    select d.id as driver_id, d.token_hash, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)}, o.id,
       o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
       a.line1, a.line2, a.city, a.state, a.zip, a.accuracy_meters as door_accuracy, o.items,
       o.pickup_instructions, o.dropoff_instructions,
@@ -284,6 +288,7 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
 
 const toDriverState = (row: Row, orders: DriverOrder[]): DriverState => ({
   driverId: row.driver_id,
+  tokenHash: row.token_hash,
   onDuty: row.on_duty,
   onDutyUntil: row.on_duty_until,
   capacity: row.capacity,

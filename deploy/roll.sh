@@ -8,6 +8,7 @@
 #   WORKERS  ports of the workers, for their health; may be empty
 #   START, STOP  commands that get sameday-api@PORT or sameday-worker@PORT; STOP returns once the process is gone
 #   CHECK    what runs the new build's check with the settings of the service; `true` leaves it out
+#   READY_SECONDS, SETTLE_SECONDS  longest wait for a new process, and the pause after it
 set -euo pipefail
 
 : "${CURRENT:=/opt/sameday/current}" "${APIS:=8081 8082}" "${WORKERS=8091}"
@@ -99,4 +100,4 @@ for port in "${unready[@]}" "${ready[@]}"; do
   sleep "$SETTLE_SECONDS"
 done
 for port in $WORKERS; do roll worker "$port"; done
-say "All processes run $new. The way back: $0 $before"
+say "All processes run $new. The way back: $new/deploy/roll.sh $before"

@@ -403,9 +403,11 @@ function reader(env: Environment, problems: string[]) {
   function url(name: string, protocols: readonly string[], parts = (value: string) => [value]): string | null {
     const value = text(name);
     if (value === null) return null;
-    const isOne = (part: string): boolean => URL.canParse(part) && protocols.includes(new URL(part).protocol);
+    const isOne = (part: string): boolean =>
+      URL.canParse(part) && protocols.includes(new URL(part).protocol) && canBeUnescaped(part);
     if (parts(value).every(isOne) && !value.includes('#')) return value.replace(/\/+$/, '');
-    const escaped = /[#@]/.test(value) ? '; in it # / ? @ of a user or password are written %23 %2F %3F %40' : '';
+    const escapes = '; in it # % / ? @ of a user or password are written %23 %25 %2F %3F %40';
+    const escaped = /[#%@]/.test(value) ? escapes : '';
     problems.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}${escaped}`);
     return null;
   }
@@ -536,4 +538,14 @@ function reader(env: Environment, problems: string[]) {
   }
 
   return { text, integer, choice, flag, url, matching, roles, photoBucket, stripe, twilio, sms };
+}
+
+/** Whether each `%` begins an escape, so that user and password can be read. */
+function canBeUnescaped(value: string): boolean {
+  try {
+    decodeURIComponent(value);
+    return true;
+  } catch {
+    return false;
+  }
 }

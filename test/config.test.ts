@@ -329,6 +329,7 @@ test.each<[string, string]>([
   ['DATABASE_URL', 'postgres://u:a#b@db/d'],
   ['DATABASE_URL', 'postgres://u@db:5432,other:x/d'],
   ['DATABASE_URL', 'postgres://u:1#b@db/d'],
+  ['DATABASE_URL', 'postgres://u:1%4@db/d'],
   ['REDIS_URL', 'redis://:a#b@r'],
   ['STRIPE_SECRET_KEY', 'pk_live_1'],
   ['REDIS_URL', 'http://r'],

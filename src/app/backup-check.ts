@@ -108,7 +108,11 @@ async function checkPhotos(sql: Sql, folder: string | null): Promise<Finding> {
   return bad('photos', `${lost.length} of ${count} are missing or not whole, of the orders ${named}`);
 }
 
-/** Whether a photo begins and ends as one does. */
+/**
+ * Whether a photo is there, and begins and ends as one does.
+ *
+ * @throws where this user has no right to read it
+ */
 async function isWhole(path: string): Promise<boolean> {
   try {
     const file = await open(path);
@@ -119,7 +123,8 @@ async function isWhole(path: string): Promise<boolean> {
     } finally {
       await file.close();
     }
-  } catch {
+  } catch (error) {
+    if (['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return false;
   }
 }

@@ -96,6 +96,7 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
   const forget = () => undefined;
   const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
   await followChanges({ ...parts, ...dispatch, credentials, secrets: NO_SECRETS, database: { sql, processId } });
+  dispatch.startPlanning();
   // The start has swept; the events of a test are to be enough without a sweep.
   await dispatch.sweep.run();
   async function place(of = store) {

@@ -6,6 +6,7 @@ import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
 import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import type { RequestHead, Route } from '../../src/transport/route.ts';
+import { gate } from '../http/support.ts';
 import { orderOf } from '../matcher/carrying.ts';
 import {
   carrying,
@@ -14,6 +15,7 @@ import {
   matcher,
   readEverything,
   retailerId,
+  startDispatch,
   store,
   useDispatchWorld,
 } from './dispatch-world.ts';
@@ -23,6 +25,46 @@ useDispatchWorld();
 
 const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
 const NO_STAMP = { actionId: null, capturedAt: null };
+
+it('a pickup stays in memory, though a read that began before it ends after it', async () => {
+  const { orderId, driverId } = await carrying('driver_assigned');
+  const held = gate();
+  let reads = 0;
+  const tables: typeof store = {
+    ...store,
+    async loadFleet(ids) {
+      const rows = await store.loadFleet(ids);
+      reads++;
+      if (reads === 2) await held.opened;
+      return rows;
+    },
+  };
+  const { dispatch: one, matcher: memory } = await startDispatch(tables);
+  await one.fleet.rebuild();
+  const reading = one.fleet.refreshDrivers([driverId]);
+  await expect.poll(() => reads).toBe(2);
+  expect(await one.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toMatchObject({ kind: 'done' });
+  held.open();
+  await reading;
+  expect(memory.carriedBy(driverId)).toMatchObject([{ orderId, step: 'on_board' }]);
+});
+
+it('a process plans nothing until it is told that it knows what waits', async () => {
+  let asked = 0;
+  const tables: typeof store = {
+    ...store,
+    async takeLease(...args) {
+      asked++;
+      return store.takeLease(...args);
+    },
+  };
+  const { dispatch: one } = await startDispatch(tables);
+  await one.fleet.rebuild();
+  expect(asked).toBe(0);
+  one.startPlanning();
+  await expect.poll(() => asked).toBeGreaterThan(0);
+  await one.stopPlanning();
+});
 
 describe('a change of status', () => {
   type Change = {

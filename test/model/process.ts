@@ -80,6 +80,7 @@ export async function startProcess(parts: ProcessParts): Promise<ModelProcess> {
   const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
   const sql = { listen: line.listen } as unknown as Database['sql'];
   await followChanges({ ...shared, ...dispatch, credentials, secrets: NO_SECRETS, database: { sql, processId: id } });
+  dispatch.startPlanning();
   zips ??= loadZips(ZIPS_FILE);
   const table = zips;
   return {

@@ -88,6 +88,7 @@ export async function openProcess(
   const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
   const feed = { credentials, secrets: NO_SECRETS, database: { sql, processId: PROCESS_ID } };
   await followChanges({ ...parts, ...dispatch, ...feed });
+  dispatch.startPlanning();
 
   const bank = openBank();
   const chargeJob = createChargeJob({ ...parts, stripe: bank, orderLocks: limitConcurrency(4) });

@@ -7,7 +7,7 @@ import type { OrderEvents } from '../dispatch/order-events.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { StoreHolds } from '../dispatch/store-holds.ts';
-import type { Sweep } from '../dispatch/sweep.ts';
+import { REDISPATCH_SWEEP_MS, type Sweep } from '../dispatch/sweep.ts';
 import type { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
@@ -15,9 +15,6 @@ import type { Closers } from '../runtime/closers.ts';
 import type { Database } from '../runtime/database.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { CredentialCaches, SecretsFeed } from './credential-caches.ts';
-
-/** Interval of the sweep that tries every waiting order again, in case an event was missed. */
-export const REDISPATCH_SWEEP_MS = 15_000;
 
 export type ChangeFeedParts = {
   readonly database: Pick<Database, 'sql' | 'processId'>;
@@ -99,7 +96,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   events.subscribe({
     // It is read at once, because the notice of the write may be minutes late or never come.
     outcomeUnknown: (orderId) => changed.order.add([orderId]),
-    dutyUnknown: (driverId) => changed.driver.add([driverId]),
+    driverUnknown: (driverId) => changed.driver.add([driverId]),
     storeChanged: (retailerId) => changed.retailer.add([retailerId]),
   });
 

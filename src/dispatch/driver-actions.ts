@@ -65,7 +65,7 @@ export function createDriverActions(deps: {
   readonly receipts: Receipts;
   /** Releases within an hour after which a driver has to wait; 0 for no bound. */
   readonly releasesPerHour: number;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDuty'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDriver'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged' | 'orderTaken'>;
   /** Time from a step to the text of it; 0 by default. */
@@ -76,12 +76,12 @@ export function createDriverActions(deps: {
   async function setDuty(driverId: string, onDuty: boolean, until: Date | null = null) {
     const result = await store.setDriverDuty(driverId, onDuty, until).catch((error) => {
       // It may be written all the same: the change feed reads the driver, now and with the notice.
-      deps.unknownOutcomes.addDuty(driverId);
+      deps.unknownOutcomes.addDriver(driverId);
       throw error;
     });
     if (!result) return null;
     // The reply waits for memory to know it.
-    await deps.fleet.refreshDrivers([driverId]).catch(() => deps.unknownOutcomes.addDuty(driverId));
+    await deps.fleet.refreshDrivers([driverId]).catch(() => deps.unknownOutcomes.addDriver(driverId));
     deps.events.driverChanged(driverId);
     if (onDuty) redispatch.driverAvailable(driverId);
     return result;

@@ -11,8 +11,8 @@ export type OrderSubscriber = {
   paymentRecorded?(orderId: string, status: PaymentStatus): void;
   /** The outcome of a write to an order is unknown. */
   outcomeUnknown?(orderId: string): void;
-  /** Whether a driver is on duty is not known: the write had no answer, or could not be read. */
-  dutyUnknown?(driverId: string): void;
+  /** What a driver does is not known: a write had no answer, or could not be read. */
+  driverUnknown?(driverId: string): void;
   /** A driver's duty or order may have changed. */
   driverChanged?(driverId: string): void;
   /** A read shows that a driver no longer carries an order that they held in memory. */
@@ -60,8 +60,8 @@ export class OrderEvents implements Required<OrderSubscriber> {
     for (const each of this.#subscribers) each.outcomeUnknown?.(orderId);
   }
 
-  dutyUnknown(driverId: string): void {
-    for (const each of this.#subscribers) each.dutyUnknown?.(driverId);
+  driverUnknown(driverId: string): void {
+    for (const each of this.#subscribers) each.driverUnknown?.(driverId);
   }
 
   driverChanged(driverId: string): void {

@@ -64,7 +64,7 @@ export type RedispatchParts = {
   readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus' | 'forgetExpired'>;
   readonly matcher: Matcher;
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDuty'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDriver'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'orderGiven' | 'orderTaken' | 'storeChanged'>;
   /** Resolves once the planner has looked at a driver; null where this process plans nothing. */
@@ -249,7 +249,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     recheckDriver(driverId) {
       const rechecked = fleet.refreshDrivers([driverId]).catch((error) => {
         // The change feed tries until it succeeds.
-        parts.unknownOutcomes.addDuty(driverId);
+        parts.unknownOutcomes.addDriver(driverId);
         throw error;
       });
       start(

@@ -8,11 +8,14 @@ import { createSilentRelease, type SilentReleaseParts } from './silent-release.t
 
 /** Most orders that one sweep expires or takes from silent drivers; the next sweep takes the rest. */
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
-/** A longer time without an answer of the tables was an outage. Above the time from one sweep to the next. */
+/** Interval of the sweep that tries every waiting order again, in case an event was missed. */
+export const REDISPATCH_SWEEP_MS = 15_000;
+/** A longer time without an answer of the tables was an outage. Above REDISPATCH_SWEEP_MS. */
 export const OUTAGE_MS = 60_000;
 /** Drivers that a sweep matches before it yields the event loop; 4 ms in the densest crowd. */
 const SWEEP_SLICE = 16;
 
+below({ REDISPATCH_SWEEP_MS }, { OUTAGE_MS });
 below({ OUTAGE_MS }, { DRIVER_SILENT_MS });
 
 export type Sweep = {
@@ -48,12 +51,14 @@ export function createSweep(parts: SweepParts): Sweep {
   async function releaseSilent(): Promise<void> {
     const silent = await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP);
     const nowMs = clock.now();
-    if (nowMs - knownAtMs > OUTAGE_MS) knownSinceMs = nowMs;
+    // The clock goes back where another server has the tables.
+    if (Math.abs(nowMs - knownAtMs) > OUTAGE_MS) knownSinceMs = nowMs;
     knownAtMs = nowMs;
     // After a stop of this service or an outage of the tables they show every driver as silent.
     if (nowMs - knownSinceMs < DRIVER_SILENT_MS) return;
     for (const { orderId, driverId } of silent) {
       if (!hasReported(driverId)) await releaseOrder(orderId, driverId, DRIVER_SILENT_MS);
+      knownAtMs = clock.now();
     }
   }
 

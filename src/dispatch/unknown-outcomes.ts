@@ -15,15 +15,15 @@ const NETWORK_HOLDS_MS = 120_000;
 below({ 'NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS': NETWORK_HOLDS_MS + STATEMENT_TIMEOUT_MS }, { UNKNOWN_OUTCOME_MS });
 
 /**
- * Orders, and drivers by their duty, with a write of unknown outcome by this process: its reply was lost or took
- * too long. Each is read again at once. The write may still arrive, so until `keptMs` has passed this process heeds
+ * Orders and drivers with a write of unknown outcome by this process: its reply was lost, took too long, or could
+ * not be read. Each is read again at once. The write may still arrive, so until `keptMs` has passed this process heeds
  * its own notices of them.
  */
 export class UnknownOutcomes {
   readonly #keptMs: number;
   readonly #max: number;
   readonly #now: () => number;
-  readonly #events: Pick<OrderEvents, 'outcomeUnknown' | 'dutyUnknown'>;
+  readonly #events: Pick<OrderEvents, 'outcomeUnknown' | 'driverUnknown'>;
   /** By order, when it was added, oldest first. */
   readonly #since = new Map<string, number>();
 
@@ -36,7 +36,7 @@ export class UnknownOutcomes {
     keptMs: number,
     max: number,
     now: () => number,
-    events: Pick<OrderEvents, 'outcomeUnknown' | 'dutyUnknown'>,
+    events: Pick<OrderEvents, 'outcomeUnknown' | 'driverUnknown'>,
   ) {
     this.#keptMs = keptMs;
     this.#max = max;
@@ -49,10 +49,10 @@ export class UnknownOutcomes {
     this.#events.outcomeUnknown(orderId);
   }
 
-  /** Adds a driver whose duty is not known. */
-  addDuty(driverId: string): void {
+  /** Adds a driver of whom it is not known what they do. */
+  addDriver(driverId: string): void {
     this.#note(driverId);
-    this.#events.dutyUnknown(driverId);
+    this.#events.driverUnknown(driverId);
   }
 
   #note(id: string): void {

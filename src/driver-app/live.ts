@@ -108,6 +108,8 @@ export function createDriverLive(parts: {
     data.driverId = driverId;
     data.tokenHash = hashSecret(token);
     signedIn.set(driverId, socket);
+    // A read that began before may have the token of before.
+    if (earlier) reader.forget(driverId);
     earlier?.close(REPLACED, 'connected from elsewhere');
     void reader.request(driverId);
   }

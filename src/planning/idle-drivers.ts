@@ -1,4 +1,3 @@
-import type { OrderEvents } from '../dispatch/order-events.ts';
 import { type ExpectedOrders, type IdleWait, isThere, type WaitPlace } from '../domain/idle-wait.ts';
 import type { Lease } from '../domain/plan.ts';
 import type { Point } from '../geo/point.ts';
@@ -36,12 +35,11 @@ export type IdleDrivers = {
 export function createIdleDrivers(parts: {
   readonly store: Pick<Store, 'loadDemand' | 'loadWaits' | 'writeWaits'>;
   readonly matcher: Pick<Matcher, 'driver' | 'isAvailable'>;
-  readonly events: Pick<OrderEvents, 'driverChanged'>;
   readonly isOn: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }): IdleDrivers {
-  const { store, matcher, events, clock } = parts;
+  const { store, matcher, clock } = parts;
   const demand = createDemand(parts);
   /** What drivers were asked within IDLE_WAIT_PAUSE_MS. */
   const asked = new Map<string, AskedWait>();
@@ -94,9 +92,8 @@ export function createIdleDrivers(parts: {
       const fresh = chosen(waits, gone, nowMs);
       if (gone.length === 0 && fresh.length === 0) return;
       const changed = await store.writeWaits(lease, fresh, gone).catch((error) => {
-        // It may have been written: it is read again, and the phones are told what is so.
+        // It may have been written, so it is read again.
         epoch = null;
-        for (const id of [...gone, ...fresh.map(({ driverId }) => driverId)]) events.driverChanged(id);
         throw error;
       });
       if (!changed) return;
@@ -107,8 +104,6 @@ export function createIdleDrivers(parts: {
       for (const { driverId, place } of fresh) {
         if (changed.includes(driverId)) asked.set(driverId, { driverId, place, askedMs: nowMs, isOver: false });
       }
-      // The notice of its own write concerns other processes alone.
-      for (const id of changed) events.driverChanged(id);
     },
     expected: async () => (parts.isOn ? demand.read() : []),
   };

@@ -35,11 +35,16 @@ export function plannedDriver(
     isPickingUp: next?.kind === 'pickup',
     onDutyMs: 0,
     offDutyMs: driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY,
-    room: driver.capacity ?? 1,
+    room: roomOf(driver),
     metersPerMinute: METERS_PER_MINUTE[vehicle],
     skills,
     told: later.flatMap((stop) => stop.orderIds.map((id) => toldStop(stop, orders.get(id) as CarriedOrder))),
   };
+}
+
+/** An order in a slot beyond a capacity that was lowered leaves room for none beside it. */
+function roomOf({ carried, capacity = 1 }: FleetDriver): number {
+  return carried.some(({ slot }) => slot >= capacity) ? carried.length : capacity;
 }
 
 /** When the driver may leave a stop: a parcel has to be ready, and a customer has their window. */

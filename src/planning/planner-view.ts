@@ -75,7 +75,8 @@ export class PlannerView {
 
   orderChanged(orderId: string): void {
     // A flood of orders beyond the planner's room goes to whoever is free, at little cost here.
-    const order = this.#orders.has(orderId) || !this.isFull ? undefined : this.#matcher.planned.open(orderId);
+    const isBeyond = this.isFull && !this.#orders.has(orderId) && this.#matcher.isWaiting(orderId);
+    const order = isBeyond ? this.#matcher.planned.open(orderId) : undefined;
     if (order && !this.#lastBehind(order)) this.#matcher.planned.leave(orderId);
     else this.#changedOrders.add(orderId);
   }
@@ -223,7 +224,8 @@ export class PlannerView {
     if (isAgain) this.#retriedMs = this.#nowMs;
     const areTried = this.planner.retry(this.#nowMs, MAX_RETRIED_ORDERS, isAgain, isOver, this.#nextWithRoom());
     this.hasUntried = !areTried || this.#came.size > 0 || this.#drivers.isSeeking;
-    this.isCaughtUp ||= this.#hasBegunPass && !this.hasUntried;
+    const hasAll = this.#hasBegunPass || this.isIdle(this.#nowMs);
+    this.isCaughtUp ||= hasAll && areTried && !this.#drivers.isSeeking;
   }
 
   /** The next drivers who came and have room. */

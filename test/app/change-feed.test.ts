@@ -339,7 +339,7 @@ test('a duty without an answer is read at once, and again with the late notice o
   const driverId = await addDriverRow(database.sql);
   const { seen, matcher, unknownOutcomes } = await api();
   const onDuty = !matcher.driver(driverId)?.onDuty;
-  unknownOutcomes.addDuty(driverId);
+  unknownOutcomes.addDriver(driverId);
   await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
   seen.length = 0;
   await storeOf(database.sql, 'api').setDriverDuty(driverId, onDuty);

@@ -87,7 +87,7 @@ it('a duty whose write has no answer is read from the tables', async () => {
   const action = await assigned();
   const events = new OrderEvents();
   const unknown: string[] = [];
-  events.subscribe({ dutyUnknown: (driverId) => unknown.push(driverId) });
+  events.subscribe({ driverUnknown: (driverId) => unknown.push(driverId) });
   const setDriverDuty = () => Promise.reject(new Error('no answer'));
   const actions = await actionsWith(action, async () => undefined, undefined, { setDriverDuty }, events);
   await expect(actions.setDuty(action.driverId, true)).rejects.toThrow('no answer');

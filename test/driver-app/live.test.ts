@@ -201,6 +201,23 @@ describe('a signed-in driver', () => {
     expect([socket.closed?.code, socket.received.length]).toEqual([4401, heard]);
   });
 
+  it('stays with a new token, though a read of the former phone ends after the sign-in', async () => {
+    const former = await signedIn();
+    const slow = gate<DriverState>();
+    findState.mockReturnValueOnce(slow.promise);
+    live.driverChanged(DRIVER_ID);
+    await settle();
+    find.mockImplementation(async () => ({ driverId: DRIVER_ID }));
+    state = { ...driverState(true), tokenHash: hashSecret(OTHER_TOKEN) };
+    const next = await connect();
+    next.say({ type: 'hello', token: OTHER_TOKEN });
+    await settle();
+    slow.open(driverState(false));
+    await settle();
+    expect([former.closed?.code, next.closed]).toEqual([4409, null]);
+    expect(next.ofType('state').map((message) => message.on_duty)).toEqual([true]);
+  });
+
   it('is disconnected when no longer active', async () => {
     const socket = await signedIn();
     state = null;

@@ -152,7 +152,7 @@ class Simulation {
       },
       matcher: this.#matcher,
       fleet: { refreshDrivers: async () => undefined, refreshOrders: async () => [], markStale: () => undefined },
-      unknownOutcomes: { watch: (_orderId, write) => write, addDuty: () => undefined },
+      unknownOutcomes: { watch: (_orderId, write) => write, addDriver: () => undefined },
       relay: { relay: () => undefined },
       events: new OrderEvents(),
       clock: { now: () => this.#nowMs },

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { REDISPATCH_SWEEP_MS } from '../../src/app/change-feed.ts';
-import { MAX_EXPIRIES_PER_SWEEP } from '../../src/dispatch/sweep.ts';
+import { MAX_EXPIRIES_PER_SWEEP, REDISPATCH_SWEEP_MS } from '../../src/dispatch/sweep.ts';
 import { MAX_WAITING_ORDERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
 import { randomFrom } from '../matcher/world.ts';

@@ -42,6 +42,11 @@ describe('a driver for the planner', () => {
     });
   });
 
+  it('has no room beside an order in a slot beyond a capacity that was lowered', () => {
+    const roomOf = (slot: number) => plannedDriver(driver([parcel('o', { slot })], { capacity: 2 }), NOW)?.room;
+    expect([roomOf(1), roomOf(2)]).toEqual([2, 1]);
+  });
+
   it('is none while off duty, silent, or on the way to a door that nobody knows', () => {
     expect(plannedDriver(driver([], { onDuty: false }), NOW)).toBeNull();
     expect(plannedDriver(driver([], { position: null }), NOW)).toBeNull();

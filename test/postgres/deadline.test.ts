@@ -51,8 +51,8 @@ describe('a bounded statement', () => {
     await expect
       .poll(
         () => database.sql`
-          select from pg_stat_activity
-          where query like 'select pg_sleep($1)%' and datname = current_database() and pg_cancel_backend(pid)`,
+          select pg_cancel_backend(pid) from pg_stat_activity
+          where query like 'select pg_sleep($1)%' and state = 'active' and datname = current_database()`,
       )
       .toHaveLength(1);
     await busy;

@@ -244,8 +244,8 @@ export type DriverOrder = {
 /** A driver's duty, and the orders that they carry, those assigned first before the others. */
 export type DriverState = {
   readonly driverId: string;
-  /** The hash of the only token that is good now; null where there is none. */
-  readonly tokenHash: string | null;
+  /** The hash of the only token that is good now. */
+  readonly tokenHash: string;
   readonly onDuty: boolean;
   readonly onDutyUntil: Date | null;
   readonly capacity: number;

@@ -15,12 +15,13 @@ const waitRows = rowsOf<IdleWait>([
 
 /**
  * Asks drivers to wait somewhere, at most once in IDLE_WAIT_PAUSE_MS each, and ends what others were asked.
- * One who is off duty is not asked.
+ * One who is off duty is not asked. Its notice names no process, so the one whose statement has no answer hears it,
+ * too.
  *
  * @returns the drivers for whom something changed, or null, without effect, where another process has the lease
  */
 export async function writeWaits(
-  { sql, processId }: Db,
+  { sql }: Db,
   lease: Lease,
   waits: readonly IdleWait[],
   goneIds: readonly string[],
@@ -44,7 +45,7 @@ export async function writeWaits(
     ), changed as (
       select id from gone union all select id from asked
     ), notice as (
-      select pg_notify('sameday', ${processId} || ':driver:' || string_agg(id::text, ','))
+      select pg_notify('sameday', ':driver:' || string_agg(id::text, ','))
       from (select id, row_number() over () / ${NOTICE_IDS} as part from changed) c group by part
     )
     select (select count(*)::int from held) as held, (select count(*) from notice) as notices,

@@ -30,7 +30,11 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
   expect(notices.toSorted()).toEqual([`me:driver:${id}`, `table:token:${id}`]);
   expect(await storeOf(sql).findDriverByToken(hashSecret(token))).toEqual({ driverId: id });
   expect(await storeOf(sql).findDriverByToken(hashSecret('another'))).toBeNull();
-  expect(await storeOf(sql).findDriverState(id)).toEqual({ ...driverState(false), driverId: id });
+  expect(await storeOf(sql).findDriverState(id)).toEqual({
+    ...driverState(false),
+    driverId: id,
+    tokenHash: driver.tokenHash,
+  });
   expect(await storeOf(sql).loadFleet([id])).toEqual([
     {
       id,
@@ -193,11 +197,15 @@ test('a driver of the fleet carries an order until it is delivered', async () =>
   });
   const states = await storeOf(sql).findDriverStates([free, newId(), busy]);
   expect(states.size).toBe(2);
-  expect(states.get(free)).toEqual({ ...driverState(true), driverId: free });
+  expect(states.get(free)).toEqual({ ...driverState(true), driverId: free, tokenHash: expect.any(String) });
   expect(states.get(busy)).toEqual(await storeOf(sql).findDriverState(busy));
   await storeOf(sql, 'me').deliverOrder(orderId, busy, 'photo.webp', UNSTAMPED);
   expect(await carried()).toEqual({ [busy]: null, [free]: null });
-  expect(await storeOf(sql).findDriverState(busy)).toEqual({ ...driverState(true), driverId: busy });
+  expect(await storeOf(sql).findDriverState(busy)).toEqual({
+    ...driverState(true),
+    driverId: busy,
+    tokenHash: expect.any(String),
+  });
 });
 
 test('a position is kept to the millisecond and never replaced by an older one', async () => {

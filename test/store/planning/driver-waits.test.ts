@@ -34,25 +34,25 @@ const passed = async (ms: number) => {
   await database.sql`update driver_waits set asked_at = asked_at - ${ago} where driver_id = ${driverId}`;
 };
 
-test('a driver who is asked is told the place, and their process hears it', async () => {
+test('a driver who is asked is told the place, and every process hears it', async () => {
   expect(await waitAt()).toBeNull();
   const notices = await noticesDuring(database, async () => {
     expect(await store.writeWaits(lease, asks(), [])).toEqual([driverId]);
   });
-  expect(notices).toEqual([`me:driver:${driverId}`]);
+  expect(notices).toEqual([`:driver:${driverId}`]);
   expect(await waitAt()).toEqual(PLACE);
   const rows = (await store.loadWaits()).filter((row) => row.driverId === driverId);
   const { lat, lng } = PLACE;
   expect(rows).toEqual([{ driverId, place: { lat, lng }, askedMs: expect.any(Number), isOver: false }]);
 });
 
-test('it ends once, and the driver’s process hears that too', async () => {
+test('it ends once, and every process hears that too', async () => {
   await store.writeWaits(lease, asks(), []);
   const notices = await noticesDuring(database, async () => {
     expect(await store.writeWaits(lease, [], [driverId])).toEqual([driverId]);
     expect(await store.writeWaits(lease, [], [driverId])).toEqual([]);
   });
-  expect(notices).toEqual([`me:driver:${driverId}`]);
+  expect(notices).toEqual([`:driver:${driverId}`]);
   expect(await waitAt()).toBeNull();
   expect((await store.loadWaits()).find((row) => row.driverId === driverId)?.isOver).toBe(true);
 });

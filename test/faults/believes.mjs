@@ -21,7 +21,7 @@ export function keepPlannerLease({ store, changed }) {
 
 const HOOKS = `
 export async function load(url, context, next) {
-  if (!url.endsWith('/dispatch/planner-lease.js')) return next(url, context);
+  if (!url.endsWith('/planning/planner-lease.js')) return next(url, context);
   return { format: 'module', shortCircuit: true, source: ${JSON.stringify(GULLIBLE)} };
 }`;
 

@@ -263,8 +263,8 @@ export async function findDriverState(db: Db, driverId: string): Promise<DriverS
 /** The states of drivers by their ids; one who is unknown, or deactivated and without a parcel, is missing. */
 export async function findDriverStates({ sql }: Db, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
   const rows = await sql`
-    select d.id as driver_id, d.token_hash, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)}, o.id,
-      o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
+    select d.id as driver_id, d.token_hash, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)},
+      o.id, o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
       a.line1, a.line2, a.city, a.state, a.zip, a.accuracy_meters as door_accuracy, o.items,
       o.pickup_instructions, o.dropoff_instructions,
       o.leave_at_door, w.driver_id is not null as is_asked, w.lat as wait_lat, w.lng as wait_lng, w.name as wait_name

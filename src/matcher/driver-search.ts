@@ -20,6 +20,9 @@ export type DriverQuery = {
   readonly size?: Size | undefined;
   /** Where the order goes, if that is known. */
   readonly dropoff?: Point | null | undefined;
+  /** When the parcel is ready, and when its window begins, if that is known. */
+  readonly readyAtMs?: number | undefined;
+  readonly deliverAfterMs?: number | undefined;
 };
 
 export type FoundDriver = { readonly driverId: string; readonly distanceMeters: number };
@@ -131,13 +134,14 @@ export class DriverSearch {
   }
 
   /** What else a free driver must be; undefined where an order asks for nothing, as nearly all do. */
-  private filterOf({ point, exclude, size, dropoff, nowMs }: DriverQuery): ((slot: number) => boolean) | undefined {
+  private filterOf(query: DriverQuery): ((slot: number) => boolean) | undefined {
     const { drivers } = this;
+    const { exclude, nowMs } = query;
     const isExcluded = exclude?.size ? (slot: number) => exclude.has(drivers.ids[slot] as string) : undefined;
-    if ((size ?? DEFAULT_SIZE) === DEFAULT_SIZE && drivers.goingHome === 0) {
+    if ((query.size ?? DEFAULT_SIZE) === DEFAULT_SIZE && drivers.goingHome === 0) {
       return isExcluded && ((slot) => !isExcluded(slot));
     }
-    const load = { size, pickup: point, dropoff };
+    const load = { ...query, pickup: query.point };
     const { members } = drivers.index;
     return (slot) => {
       if (isExcluded?.(slot)) return false;

@@ -64,15 +64,14 @@ export class Gate {
   }
 
   /** Whether the last door is reached before the driver goes home. */
-  #endsInShift(slot: number, { size, dropoff, nowMs }: DriverQuery, order: ClaimedOrder): boolean {
+  #endsInShift(slot: number, { size, nowMs }: DriverQuery, order: ClaimedOrder): boolean {
     const drivers = this.#drivers;
     const untilMs = drivers.until[slot] as number;
     if (untilMs === Number.POSITIVE_INFINITY) return true;
     const vehicle = drivers.vehicleOf(slot);
     const carried = drivers.carriedOf(slot);
     const from = this.#placeOf(slot);
-    if (carried.length === 0)
-      return canDoFrom({ ...from, vehicle, untilMs }, { size, dropoff, pickup: order.pickup }, nowMs);
+    if (carried.length === 0) return canDoFrom({ ...from, vehicle, untilMs }, { ...order, size }, nowMs);
     const { stops } = bestRoute({ from, atMs: nowMs, vehicle }, [...carried, { ...order, slot: -1, step: 'to_fetch' }]);
     return (stops.at(-1)?.arriveMs ?? 0) <= untilMs;
   }

@@ -8,6 +8,9 @@ export type Load = {
   readonly size?: Size | undefined;
   readonly pickup: Point;
   readonly dropoff?: Point | null | undefined;
+  /** When the parcel is ready, and when its window begins, in milliseconds since 1970. */
+  readonly readyAtMs?: number | undefined;
+  readonly deliverAfterMs?: number | undefined;
 };
 
 /** A driver without an order: what they drive, and when they go home, in milliseconds since 1970. */
@@ -15,13 +18,16 @@ export type Carrier = { readonly vehicle: Vehicle; readonly untilMs: number };
 
 /**
  * Whether a driver who carries nothing can do an order: the vehicle holds the parcel, and the trip from a
- * place `meters` from the pickup ends before they go home.
+ * place `meters` from the pickup ends before they go home. They wait for a parcel that is not ready, and for a window
+ * that has not begun, as `bestRoute` has it.
  */
 export function canDo({ vehicle, untilMs }: Carrier, load: Load, meters: number, nowMs: number): boolean {
   if (!carries(vehicle, load.size ?? DEFAULT_SIZE)) return false;
   if (untilMs === Number.POSITIVE_INFINITY) return true;
   const toPickupMs = ((meters * ARRIVAL_DETOUR) / METERS_PER_MINUTE[vehicle]) * 60_000;
-  return nowMs + toPickupMs + STORE_STOP_MS + travelMs(load.pickup, load.dropoff ?? null, vehicle) <= untilMs;
+  const leaveMs = Math.max(nowMs + toPickupMs + STORE_STOP_MS, load.readyAtMs ?? 0);
+  const doorMs = leaveMs + travelMs(load.pickup, load.dropoff ?? null, vehicle);
+  return Math.max(doorMs, load.deliverAfterMs ?? 0) <= untilMs;
 }
 
 /** The same for a driver at a place. */

@@ -35,7 +35,8 @@ export function countsFrom({ sinceMs, fairStartMs }: WaitingOrder): number {
 
 /** The search for drivers for a waiting order: within the radius it has by now, without those it excludes. */
 export function queryFor(order: WaitingOrder, tier: Tier, nowMs: number): DriverQuery {
-  const { tierId, point, sinceMs, excludedDriverIds, size, dropoff } = order;
+  const { tierId, point, sinceMs, excludedDriverIds, size, dropoff, readyAtMs, deliverAfterMs } = order;
   const radiusMeters = radiusAfter(tier, nowMs - sinceMs);
-  return { tierId, point, radiusMeters, nowMs, exclude: excludedDriverIds, size, dropoff };
+  const asked = { size, dropoff, readyAtMs, deliverAfterMs };
+  return { tierId, point, radiusMeters, nowMs, exclude: excludedDriverIds, ...asked };
 }

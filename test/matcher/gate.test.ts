@@ -75,6 +75,8 @@ it.each<[string, Partial<FleetDriver>, Partial<WaitingOrder>]>([
   ['is far away', at(AWAY), {}],
   ['has no room', { carried: [carrying('other')] }, {}],
   ['goes home before it is brought', { onDutyUntilMs: NOW + MINUTE }, {}],
+  ['goes home as soon as it is ready', { onDutyUntilMs: NOW + 60 * MINUTE }, { readyAtMs: NOW + 59 * MINUTE }],
+  ['goes home before its window', { onDutyUntilMs: NOW + 60 * MINUTE }, { deliverAfterMs: NOW + 61 * MINUTE }],
 ])('whoever chose the driver, nothing is given to one who %s', (_, changes, wanted) => {
   expect(isGiven(changes, wanted)).toBe(false);
 });

@@ -29,6 +29,8 @@ export type GivenOrder = Pick<
   | 'pickup'
   | 'door'
   | 'createdMs'
+  | 'readyMs'
+  | 'deliverAfterMs'
   | 'dispatchFromMs'
   | 'excluded'
   | 'expiresMs'
@@ -40,13 +42,19 @@ export type Choice = {
   readonly positions: readonly (At & { readonly atMs: number })[];
 };
 
+type Extras = {
+  readonly size: string;
+  readonly readyAt: Date | null;
+  readonly deliverAfter: Date | null;
+};
+
 type NewOrderArgument = {
   readonly id: string;
   readonly tier: { readonly id: string };
   readonly pickup: At;
   readonly dropoff: { readonly point: At } | null;
   readonly driver: { readonly driverId: string } | null;
-  readonly request: { readonly retailerId: string; readonly extras: { readonly size: string } | null };
+  readonly request: { readonly retailerId: string; readonly extras: Extras | null };
 };
 
 /** The gifts that a statement makes, by what it was called with and what the tables say before it. */
@@ -66,6 +74,8 @@ export function giftsOf({ name, args, sentMs }: Call, picture: Picture): Gift[] 
       pickup,
       door: dropoff?.point ?? null,
       createdMs: sentMs,
+      readyMs: request.extras?.readyAt?.getTime() ?? null,
+      deliverAfterMs: request.extras?.deliverAfter?.getTime() ?? null,
       dispatchFromMs: null,
       excluded: [],
       expiresMs: Number.POSITIVE_INFINITY,
@@ -144,9 +154,9 @@ function outOfReach(
   return meters <= reach ? null : `out_of_reach: ${Math.round(meters)} m away, and ${Math.round(reach)} m are allowed`;
 }
 
-/** The way at the greatest speed ends after the shift. */
+/** The way at the greatest speed ends after the shift, for a parcel that leaves when it is ready. */
 function beyondEnd(
-  { pickup, door }: GivenOrder,
+  { pickup, door, readyMs, deliverAfterMs }: GivenOrder,
   { untilMs }: Pick<DriverRow, 'untilMs'>,
   positions: readonly At[],
   carried: readonly OrderRow[],
@@ -154,7 +164,9 @@ function beyondEnd(
 ): string | null {
   if (untilMs === null) return null;
   const toPickup = carried.length > 0 ? 0 : Math.min(...positions.map((place) => metersBetween(place, pickup)));
-  const minutes = (toPickup + (door ? metersBetween(pickup, door) : 0)) / FASTEST;
-  const overMs = nowMs - SLACK_MS + minutes * 60_000 - untilMs;
+  const driveMs = (meters: number) => (meters / FASTEST) * 60_000;
+  const leaveMs = Math.max(nowMs - SLACK_MS + driveMs(toPickup), readyMs ?? 0);
+  const doorMs = leaveMs + (door ? driveMs(metersBetween(pickup, door)) : 0);
+  const overMs = Math.max(doorMs, deliverAfterMs ?? 0) - untilMs;
   return overMs <= 0 ? null : `beyond_end: the trip ends ${Math.round(overMs / 1_000)} s after the shift`;
 }

@@ -104,14 +104,14 @@ async function migrateOnPrimary(pool: Pool, tries: number): Promise<void> {
 export function openRelay(
   config: Config,
   backend: QueueBackend,
-  store: Pick<Store, 'extendLease'>,
+  store: Pick<Store, 'extendLease' | 'readRedisMark' | 'noteRedisMark'>,
   pace: JobPace,
   isAwaited: (orderId: string) => boolean,
   clock: Clock,
   logger: Logger,
   closers: Closers,
 ): Relay {
-  const marks = startWriteMarks(backend, logger);
+  const marks = startWriteMarks(backend, store, logger);
   closers.add('write marks', () => marks.close());
   const queues = createQueues(backend, marks, logger);
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));

@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { LOSS_REPORT_MS } from '../limits.ts';
+import { below, LOSS_REPORT_MS } from '../limits.ts';
+import type { RedisMark } from '../store/outbox.ts';
+import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import type { QueueBackend } from './backend.ts';
+import { RELAY_MARK_MS } from './hand-over-marks.ts';
 import { tellOfLoss } from './job-loss.ts';
+import { within } from './within.ts';
 
-/** Longest time from one mark of a process to the next, and so until a loss is noticed. */
+/** Longest time from one mark of a process to the next, and so until a loss is noticed. Below RELAY_MARK_MS. */
 export const WRITE_MARK_MS = 1_000;
 /** Time for which Redis keeps the marks of a process that makes none. A longer silence counts as a loss. */
 const WRITE_MARKS_KEPT_SECONDS = 3_600;
 
+below({ WRITE_MARK_MS }, { RELAY_MARK_MS });
+
 export type WriteMarks = {
   /** Marks that something was written; returns at once. */
   mark(): void;
-  close(): void;
+  /** Makes the last mark, of what was handed over at the end of a process. */
+  close(): Promise<void>;
 };
 
 /**
@@ -20,10 +27,17 @@ export type WriteMarks = {
  * process counts up in Redis, after each hand-over of jobs and each WRITE_MARK_MS. Redis loses the end of what
  * was written, so a job that is lost takes its mark with it, and the next count is not above the last one.
  * Then everything owed is sent again, as after a Redis that lost everything (`createJobLossCheck`). Postgres
- * loses nothing.
+ * loses nothing, so each WRITE_MARK_MS a count that Redis has kept is noted there. It is compared before the
+ * next one takes its place, so that processes that are all new notice a loss, too. A job that was handed over
+ * after the newest note still has its first, short lease: a longer one comes after RELAY_MARK_MS, or at the end
+ * of a process, before its last note.
  */
-export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMarks {
-  if (backend.kind === 'postgres') return { mark: () => undefined, close: () => undefined };
+export function startWriteMarks(
+  backend: QueueBackend,
+  store: Pick<Store, 'readRedisMark' | 'noteRedisMark'>,
+  logger: Logger,
+): WriteMarks {
+  if (backend.kind === 'postgres') return { mark: () => undefined, close: async () => undefined };
   const { connection, prefix } = backend;
   const key = `${prefix}:write-marks:${randomBytes(6).toString('hex')}`;
   let last = 0;
@@ -31,6 +45,7 @@ export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMar
   let open = 0;
   let isDoubtful = false;
   let isClosed = false;
+  let noting: Promise<void> | undefined;
   const report = atMostEvery(LOSS_REPORT_MS, (error: Error) =>
     logger.warn({ err: errorFields(error) }, 'what was written to Redis could not be marked'),
   );
@@ -39,7 +54,12 @@ export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMar
   };
   connection.on('close', doubt);
 
-  const count = async (): Promise<void> => {
+  const tell = async (): Promise<void> => {
+    await tellOfLoss(backend);
+    logger.warn({}, 'Redis may have lost its last writes; every owed job is relayed again');
+  };
+
+  async function count(): Promise<RedisMark> {
     open++;
     const answers = await connection
       .multi()
@@ -51,30 +71,54 @@ export function startWriteMarks(backend: QueueBackend, logger: Logger): WriteMar
     if (error) throw error;
     const isLost = isDoubtful || Number(counted) <= last;
     last = Math.max(last, Number(counted));
-    if (!isLost) return;
-    // The counter starts from where Redis is, so that a loss is told once.
-    last = Number(counted);
-    await tellOfLoss(backend);
-    isDoubtful = false;
-    logger.warn({}, 'Redis may have lost its last writes; every owed job is relayed again');
-  };
+    if (isLost) {
+      // The counter starts from where Redis is, so that a loss is told once.
+      last = Number(counted);
+      await tell();
+      isDoubtful = false;
+    }
+    return { key, count: Number(counted) };
+  }
 
-  function mark(): void {
-    if (connection.status !== 'ready') return;
-    count().catch((error: Error) => {
+  /** Compares the mark that was noted last, by whichever process, and notes a newer one. */
+  async function note(own: RedisMark): Promise<void> {
+    const noted = await store.readRedisMark();
+    // Of its own this process has told already.
+    if (noted.key !== key && Number(await within(connection.get(noted.key))) < noted.count) await tell();
+    await store.noteRedisMark(noted, own);
+  }
+
+  /** Makes a mark; null where it could not be made. */
+  async function tried(): Promise<RedisMark | null> {
+    if (connection.status !== 'ready') return null;
+    return count().catch((error: Error) => {
       // One that Redis has refused, for want of memory for one, tells of no loss.
       if (error.name !== 'ReplyError') isDoubtful = true;
       if (!isClosed) report(error);
+      return null;
     });
   }
 
-  const timer = setInterval(mark, WRITE_MARK_MS);
+  async function tick(): Promise<void> {
+    const own = await tried();
+    if (own === null) return;
+    noting ??= note(own)
+      .catch(report)
+      .finally(() => {
+        noting = undefined;
+      });
+    await noting;
+  }
+
+  const timer = setInterval(() => void tick(), WRITE_MARK_MS);
   return {
-    mark,
-    close() {
+    mark: () => void tried(),
+    async close() {
       isClosed = true;
       clearInterval(timer);
       connection.off('close', doubt);
+      await noting;
+      await tick();
     },
   };
 }

@@ -112,6 +112,22 @@ export async function pruneOutbox({ sql }: Db, days: number, limit: number): Pro
   return result.count;
 }
 
+/** That Redis has kept the count under a key at no less than this. */
+export type RedisMark = { readonly key: string; readonly count: number };
+
+/** The newest mark of any process, or of one that ended. */
+export async function readRedisMark({ sql }: Db): Promise<RedisMark> {
+  const [row] = await sql`select key, count from redis_mark`;
+  return { key: row?.key, count: Number(row?.count) };
+}
+
+/** Notes a mark in the place of `compared`, unless another process was faster, whose mark tells as much. */
+export async function noteRedisMark({ sql }: Db, compared: RedisMark, { key, count }: RedisMark): Promise<void> {
+  await sql`
+    update redis_mark set key = ${key}, count = ${count}::int8
+    where key = ${compared.key} and count = ${compared.count}::int8`;
+}
+
 export type Backlog = {
   readonly queue: QueueName;
   /** Rows that are due and not done. */

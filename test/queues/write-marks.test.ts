@@ -4,13 +4,17 @@ import type { QueueBackend } from '../../src/queues/backend.ts';
 import { createJobLossCheck } from '../../src/queues/job-loss.ts';
 import { startWriteMarks, type WriteMarks } from '../../src/queues/write-marks.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
+import { storeOf } from '../harness/store.ts';
 
+let database: FreshDatabase;
 let redis: FreshRedis | undefined;
 let connection: Redis;
 let backend: QueueBackend;
 let marks: WriteMarks;
 beforeAll(async () => {
+  database = await freshDatabase();
   redis = await freshRedis();
   if (!redis) return;
   connection = new Redis(redis.url, { maxRetriesPerRequest: null });
@@ -21,12 +25,13 @@ beforeEach(async () => {
   const prefix = `${redis.prefix}-${Math.random()}`;
   backend = { kind: 'redis', connection, prefix };
   await createJobLossCheck(backend).check(async () => undefined);
-  marks = startWriteMarks(backend, createLogger('silent'));
+  marks = startWriteMarks(backend, storeOf(database.sql), createLogger('silent'));
 });
 afterEach(() => marks?.close());
 afterAll(async () => {
   connection?.disconnect();
   await redis?.stop();
+  await database.drop();
 });
 
 const keyOf = async (): Promise<string> => {

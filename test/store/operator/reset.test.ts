@@ -18,6 +18,7 @@ const KEPT = [
   'planner_leases',
   'push_keys',
   'push_subscriptions',
+  'redis_mark',
   'refused_credentials',
   'retailer_applications',
   'retailers',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type QueueBackend, refuseWhileAway } from './backend.ts';
 import { within } from './within.ts';
 
@@ -11,11 +12,15 @@ export type JobLossCheck = {
   check(recover: () => Promise<void>): Promise<void>;
 };
 
+/** Ends a recovery: only where nothing was lost, noticed as lost or begun anew since it began. */
+const KEEP = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('set', KEYS[1], 'kept') end";
+
 /**
  * Redis may come back empty: restarted without its files, flushed, or replaced by an empty replica. A key in
- * it tells. It is `lost` before a recovery and `kept` afterwards, so that another process completes a
- * recovery whose process died. It becomes `kept` only if it still exists, so that a second loss during the
- * recovery is detected too, as is one that `tellOfLoss` tells of meanwhile. Postgres loses nothing.
+ * it tells. It names the recovery that began last, and is `kept` afterwards, so that another process completes
+ * a recovery whose process died. A second loss during the recovery, one that `tellOfLoss` tells of meanwhile
+ * and another process's recovery each change the key, which then does not become `kept` by this one. Postgres
+ * loses nothing.
  */
 export function createJobLossCheck(backend: QueueBackend): JobLossCheck {
   if (backend.kind === 'postgres') return { check: async () => undefined };
@@ -28,10 +33,10 @@ export function createJobLossCheck(backend: QueueBackend): JobLossCheck {
   return {
     async check(recover) {
       if ((await ask(() => connection.get(mark))) === 'kept') return;
-      await ask(() => connection.set(mark, 'lost'));
+      const recovery = `lost, recovery ${randomBytes(6).toString('hex')}`;
+      await ask(() => connection.set(mark, recovery));
       await recover();
-      const answers = await ask(() => connection.multi().get(mark).set(mark, 'kept', 'XX').exec());
-      if (answers?.[0]?.[1] === NOTICED) await ask(() => connection.set(mark, 'lost'));
+      await ask(() => connection.eval(KEEP, 1, mark, recovery));
     },
   };
 }
@@ -40,10 +45,7 @@ type RedisBackend = Extract<QueueBackend, { kind: 'redis' }>;
 
 const markOf = ({ prefix }: RedisBackend): string => `${prefix}:jobs-are`;
 
-/** Kept apart from `lost`, so that it outlives a recovery that is under way. */
-const NOTICED = 'noticed as lost';
-
-/** Has the next check recover, whichever process makes it. */
+/** Has the next check recover, whichever process makes it. A version before takes no other word for a notice. */
 export async function tellOfLoss(backend: RedisBackend): Promise<void> {
-  await within(backend.connection.set(markOf(backend), NOTICED));
+  await within(backend.connection.set(markOf(backend), 'noticed as lost'));
 }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { QueueBackend } from '../../src/queues/backend.ts';
-import { createJobLossCheck } from '../../src/queues/job-loss.ts';
+import { createJobLossCheck, tellOfLoss } from '../../src/queues/job-loss.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 
 let redis: FreshRedis | undefined;
@@ -18,8 +18,8 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-const open = () =>
-  createJobLossCheck({ kind: 'redis', connection, prefix: redis?.prefix ?? '' } satisfies QueueBackend);
+const backend = () => ({ kind: 'redis', connection, prefix: redis?.prefix ?? '' }) satisfies QueueBackend;
+const open = () => createJobLossCheck(backend());
 
 /** Counts the recoveries. */
 function counted() {
@@ -58,6 +58,32 @@ test.skipIf(!hasRedis())('a loss during a recovery is detected', async () => {
   await open().check(async () => void (await lose()));
   const { state, recover } = counted();
   await open().check(recover);
+  expect(state.times).toBe(1);
+});
+
+const LOSSES = [
+  ['is told of', () => tellOfLoss(backend())],
+  ['takes everything', lose],
+] as const;
+test.skipIf(!hasRedis()).each(LOSSES)(
+  'a loss that %s during two recoveries at once is detected',
+  async (_how, happen) => {
+    await open().check(async () => {
+      await open().check(async () => void (await happen()));
+    });
+    const { state, recover } = counted();
+    for (let i = 0; i < 2; i++) await open().check(recover);
+    expect(state.times).toBe(1);
+  },
+);
+
+test.skipIf(!hasRedis())('a recovery that ends does not end another one, which began later', async () => {
+  const died = async () => {
+    throw new Error('died');
+  };
+  await open().check(() => expect(open().check(died)).rejects.toThrow('died'));
+  const { state, recover } = counted();
+  for (let i = 0; i < 2; i++) await open().check(recover);
   expect(state.times).toBe(1);
 });
 

@@ -1,6 +1,5 @@
 import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
-import { createRedispatchJob, REDISPATCH_CONCURRENCY } from '../dispatch/redispatch-job.ts';
 import { createDriverAllowances } from '../driver-app/allowance.ts';
 import type { DriverLive } from '../driver-app/live.ts';
 import { openPushes } from '../driver-app/open-pushes.ts';
@@ -11,7 +10,6 @@ import { atMost, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { createPhotos, openPhotoStorage } from '../photos/open-photos.ts';
 import { openRoadTimes } from '../planning/open-roads.ts';
-import { startWorker } from '../queues/queues.ts';
 import { connectionsWithin, readLimits } from '../runtime/open-files.ts';
 import type { ServiceParts } from '../runtime/parts.ts';
 import { SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER, startTidying } from '../sandbox/tidying.ts';
@@ -33,9 +31,9 @@ const WEBHOOK_TEST_TIMEOUT_MS = 5_000;
 
 atMost({ WEBHOOK_TEST_TIMEOUT_MS }, { WEBHOOK_TIMEOUT_MS });
 
-export type Api = { readonly server: HttpServer } & Pick<Dispatch, 'stopPlanning'>;
+export type Api = { readonly server: HttpServer } & Pick<Dispatch, 'stopPlanning' | 'redispatch'>;
 
-/** Builds the `api` role: HTTP, sockets, matcher, operations, change feed and the redispatch worker. */
+/** Builds the `api` role: HTTP, sockets, matcher, operations and change feed. */
 export async function buildApi(parts: ServiceParts): Promise<Api> {
   const { config, database, store, paymentWait, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers(), true);
@@ -98,12 +96,7 @@ export async function buildApi(parts: ServiceParts): Promise<Api> {
 
   await followChanges({ ...parts, ...dispatch, tiers, credentials, secrets: credentials.feed });
   dispatch.startPlanning();
-  const job = createRedispatchJob({ ...dispatch, store });
-  const running = { database, pace: parts.pace, clock, putBack: store.putBack };
-  const settings = { concurrency: REDISPATCH_CONCURRENCY, ratePerSecond: 0, ...running };
-  const worker = startWorker('redispatch', parts.backend, job, settings, logger);
-  closers.add('redispatch worker', () => worker.close());
-  return { server, stopPlanning: dispatch.stopPlanning };
+  return { server, stopPlanning: dispatch.stopPlanning, redispatch: dispatch.redispatch };
 }
 
 /** Adds what keeps the sandbox usable after a load test. */

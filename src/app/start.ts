@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { OrderEvents } from '../dispatch/order-events.ts';
 import { createPaymentWait } from '../dispatch/payment-wait.ts';
+import { createRedispatchJob, REDISPATCH_CONCURRENCY } from '../dispatch/redispatch-job.ts';
 import { removeServiceFile, writeServiceFile } from '../embedded/service-file.ts';
 import { atMost, below, MAX_REQUESTS_IN_FLIGHT } from '../limits.ts';
 import { createDatabaseClock } from '../postgres/clock.ts';
@@ -24,7 +25,7 @@ import { openQueueBackend, openRelay } from './queues.ts';
 import { healthRoutes } from './routes.ts';
 import { keepOffRealStores, openSandbox, type Sandbox, withGeocoder, withRouter } from './sandbox.ts';
 import { tellOfEvents, withStripe } from './stripe.ts';
-import { startWorkers } from './worker.ts';
+import { openWorkers, startWorkers } from './worker.ts';
 
 /** Most failed requests a second that get a line each, about 200 bytes; the others are counted in one. */
 const MAX_FAILED_LINES = 500;
@@ -123,7 +124,10 @@ async function start(
   if (server && replaced.signal.aborted) server.refuse();
   else if (server) replaced.signal.addEventListener('abort', () => server.refuse());
   url = server ? await listen(server, config) : null;
-  if (config.roles.has('worker')) await startWorkers(parts, trackingUrl(), isApi ? url : null);
+  const work = config.roles.has('worker')
+    ? await startWorkers(parts, trackingUrl(), isApi ? url : null)
+    : openWorkers(parts);
+  if (api) work('redispatch', createRedispatchJob({ ...api, store }), { concurrency: REDISPATCH_CONCURRENCY });
   if (url) tellOfEvents(standIn, config, url);
   // Closed before the workers, which wait for the jobs that they have begun.
   closers.add('job pace', () => pace.close());

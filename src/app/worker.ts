@@ -22,26 +22,39 @@ import { createWebhookClient } from '../vendors/webhook-client.ts';
 import { openPlaces } from './places.ts';
 import { openVendors, twilioReaches, type Vendors, vendorRates } from './vendors.ts';
 
+type Work = <Queue extends keyof JobHandlers>(
+  queue: Queue,
+  handle: JobHandlers[Queue],
+  settings: Pick<WorkerSettings, 'concurrency'> & Partial<WorkerSettings>,
+) => void;
+
+/**
+ * Opens the workers of this process, of both roles. They are closed side by side, so that each has JOB_FINISH_MS
+ * of a stop.
+ *
+ * @returns starts the worker of a queue
+ */
+export function openWorkers({ database, store, backend, pace, clock, logger, closers }: ServiceParts): Work {
+  const running = { database, pace, clock, putBack: store.putBack };
+  const workers: { close(): Promise<void> }[] = [];
+  closers.add('workers', () => Promise.all(workers.map((worker) => worker.close())));
+  return (queue, handle, settings) => {
+    workers.push(startWorker(queue, backend, handle, { ratePerSecond: 0, ...running, ...settings }, logger));
+  };
+}
+
 /**
  * Starts the `worker` role: charges, refunds, texts, dropoffs, webhooks, event writer and outbox sweeper.
  *
  * @param apiUrl the API's address where it is in this process
+ * @returns starts the worker of another queue
  */
-export async function startWorkers(parts: ServiceParts, trackingUrl: string, apiUrl: string | null): Promise<void> {
+export async function startWorkers(parts: ServiceParts, trackingUrl: string, apiUrl: string | null): Promise<Work> {
   const { config, database, store, backend, relay, pace, paymentWait, logger, closers } = parts;
   const { stripe, texts } = watched(await openVendors(config, closers), parts);
   const shared = { ...parts, orderLocks: limitConcurrency(MAX_JOB_STATEMENTS), random: Math.random };
 
-  const running = { database, pace, clock: parts.clock, putBack: store.putBack };
-  const workers: { close(): Promise<void> }[] = [];
-  closers.add('workers', () => Promise.all(workers.map((worker) => worker.close())));
-  function work<Queue extends keyof JobHandlers>(
-    queue: Queue,
-    handle: JobHandlers[Queue],
-    settings: Pick<WorkerSettings, 'concurrency'> & Partial<WorkerSettings>,
-  ): void {
-    workers.push(startWorker(queue, backend, handle, { ratePerSecond: 0, ...running, ...settings }, logger));
-  }
+  const work = openWorkers(parts);
   const rates = vendorRates(config);
   const charging = { concurrency: CHARGE_CONCURRENCY, ratePerSecond: rates.charges };
   work('charge', createChargeJob({ ...shared, stripe }), { ...charging, isAwaited: paymentWait.isAwaited });
@@ -84,6 +97,7 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string, api
     logger,
   );
   closers.add("workers' notices", stop);
+  return work;
 }
 
 function watched({ stripe, texts }: Vendors, parts: ServiceParts): Vendors {

@@ -8,7 +8,7 @@ export const CLOSE_DEADLINE_MS = 3_000;
 export const CLOSE_ALL_MS = 7_200;
 /** Least time for one part, kept for it while those before it are slow: enough to send what it has begun. */
 export const CLOSE_FLOOR_MS = 20;
-/** Most parts of one process, which has up to 49: a floor for each must fit. */
+/** Most parts of one process, which has up to 48: a floor for each must fit. */
 export const MAX_PARTS = 60;
 
 below({ 'CLOSE_FLOOR_MS of MAX_PARTS': CLOSE_FLOOR_MS * MAX_PARTS }, { CLOSE_DEADLINE_MS });

@@ -5,7 +5,9 @@ import * as sandbox from '../../src/app/sandbox.ts';
 import { startService } from '../../src/app/start.ts';
 import { parseConfig } from '../../src/config.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
+import * as queues from '../../src/queues/queues.ts';
 import * as lock from '../../src/runtime/database.ts';
+import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
@@ -81,6 +83,41 @@ test('a process whose API lock another one took refuses all at once, and stops w
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
   // Not after the notice of a minute.
   await service.close();
+});
+
+test('a process of both roles closes its workers side by side, each with the whole time for its jobs', async () => {
+  const { dataDir, remove } = newDataDir();
+  const database = await freshDatabase();
+  onTestFinished(async () => {
+    await database.drop();
+    remove();
+  });
+  const { startWorker } = queues;
+  const started: string[] = [];
+  const closing: string[] = [];
+  const closed: string[][] = [];
+  const starts = vi.spyOn(queues, 'startWorker').mockImplementation((name, ...rest) => {
+    started.push(name);
+    const worker = startWorker(name, ...rest);
+    return {
+      async close() {
+        closing.push(name);
+        await worker.close();
+        closed.push([...closing]);
+      },
+    };
+  });
+  onTestFinished(() => starts.mockRestore());
+  const env = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', LOG_LEVEL: 'silent' };
+  const config = parseConfig({ ...env, DATABASE_URL: database.url, DATA_DIR: dataDir });
+  const service = await startService(
+    config,
+    () => {},
+    () => {},
+  );
+  await service.close();
+  expect([...started].sort()).toEqual([...QUEUES].sort());
+  expect(closed).toEqual(QUEUES.map(() => started));
 });
 
 test('a port that is taken is told before the database is changed', async () => {

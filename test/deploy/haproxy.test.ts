@@ -3,8 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findHaproxy, haproxyConfig, hasHaproxy } from '../harness/haproxy.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { idempotencyKeyOf } from '../../src/http/idempotency.ts';
+import { json } from '../../src/transport/reply.ts';
+import { findHaproxy, haproxyConfig, hasHaproxy, startHaproxy } from '../harness/haproxy.ts';
+import { echoRoute, GOOD, rawConnection, startServer } from '../http/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sameday-haproxy-'));
 const certificate = join(folder, 'sameday.pem');
@@ -22,4 +25,25 @@ test.skipIf(!hasHaproxy())('HAProxy takes deploy/haproxy.cfg as it is, without a
   writeFileSync(file, haproxyConfig({ '/etc/haproxy/sameday.pem': certificate }));
   const { stderr } = await promisify(execFile)(findHaproxy() ?? '', ['-c', '-f', file]);
   expect(stderr).not.toMatch(/WARNING|ALERT/);
+});
+
+test.skipIf(!hasHaproxy())('a key with bytes outside ASCII is 400 behind HAProxy, wherever they are', async () => {
+  const { port } = await startServer({
+    routes: [echoRoute({ handle: ({ head }) => json(200, { key: idempotencyKeyOf(head) }) })],
+  });
+  const haproxy = await startHaproxy(folder, [port, port]);
+  onTestFinished(haproxy.stop);
+  const send = async (key: string | Buffer) => {
+    const client = rawConnection(Number(new URL(haproxy.url).port));
+    const head = `POST /echo/1 HTTP/1.1\r\n${GOOD}Content-Length: 2\r\nIdempotency-Key: `;
+    client.send(Buffer.concat([Buffer.from(head), Buffer.from(key), Buffer.from('\r\n\r\n{}')]));
+    await expect.poll(() => client.text).toMatch(/\}$/);
+    return client;
+  };
+  for (const key of ['k-1', '(k)', '~ !']) expect((await send(key)).text).toContain(JSON.stringify({ key }));
+  for (const key of ['k-ä', 'ä-k', 'k-ö', 'k-ä-k', 'ä', Buffer.from('k-\xe4', 'latin1')]) {
+    const { statuses, text } = await send(key);
+    expect(statuses, String(key)).toEqual([400]);
+    expect(text).toContain('"field":"Idempotency-Key"');
+  }
 });

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { idempotencyKeyOf } from '../../src/http/idempotency.ts';
 import { json } from '../../src/transport/reply.ts';
-import { findHaproxy, haproxyConfig, hasHaproxy, startHaproxy } from '../harness/haproxy.ts';
+import { deployFile } from '../harness/deploy-file.ts';
+import { findHaproxy, hasHaproxy, startHaproxy } from '../harness/haproxy.ts';
 import { echoRoute, GOOD, rawConnection, startServer } from '../http/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sameday-haproxy-'));
@@ -20,12 +21,20 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test.skipIf(!hasHaproxy())('HAProxy takes deploy/haproxy.cfg as it is, without a warning', async () => {
-  const file = join(folder, 'haproxy.cfg');
-  writeFileSync(file, haproxyConfig({ '/etc/haproxy/sameday.pem': certificate }));
-  const { stderr } = await promisify(execFile)(findHaproxy() ?? '', ['-c', '-f', file]);
-  expect(stderr).not.toMatch(/WARNING|ALERT/);
-});
+test.skipIf(!hasHaproxy())(
+  'HAProxy takes the files of deploy/ as they are, one below the other, without a warning',
+  async () => {
+    const file = join(folder, 'haproxy.cfg');
+    const all = [
+      deployFile('haproxy.cfg', { '/etc/haproxy/sameday.pem': certificate }),
+      deployFile('haproxy-postgres.cfg', {}),
+      deployFile('haproxy-redis.cfg', {}),
+    ];
+    writeFileSync(file, all.join('\n'));
+    const { stderr } = await promisify(execFile)(findHaproxy() ?? '', ['-c', '-f', file]);
+    expect(stderr).not.toMatch(/WARNING|ALERT/);
+  },
+);
 
 test.skipIf(!hasHaproxy())('a key with bytes outside ASCII is 400 behind HAProxy, wherever they are', async () => {
   const { port } = await startServer({

@@ -13,6 +13,7 @@ import {
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '../../src/postgres/connect.ts';
+import { deployFile } from '../harness/deploy-file.ts';
 import { removeFolder } from '../harness/folders.ts';
 import { freePort } from '../harness/free-port.ts';
 import { STEP_MS } from '../harness/patience.ts';
@@ -28,16 +29,6 @@ const USER = 'postgres';
 const NODES = 3;
 /** Longest wait for an answer of Patroni. */
 const ASK_MS = 1_000;
-/**
- * Seconds for which a leader that says nothing stays leader, the least that Patroni takes; the seconds between two
- * looks of a node, and those for which it asks etcd or Postgres again. `loop_wait + 2 * retry_timeout` is at most
- * `ttl`.
- */
-const TIMES = { ttl: 20, loop_wait: 2, retry_timeout: 3 };
-
-/** A standby is to follow the next primary at once, as commits wait for it. By default it tries each 5 s. */
-const SHARED_SETTINGS = { max_connections: 200, shared_buffers: '64MB', wal_retrieve_retry_interval: '500ms' };
-
 /** A node of the cluster: Patroni and its Postgres. */
 export type ClusterNode = {
   readonly name: string;
@@ -109,8 +100,8 @@ export async function openCluster(isNetworked = false): Promise<Cluster> {
   const network = isNetworked ? openNetwork(NODES) : undefined;
   const children: ChildProcess[] = [];
   const nodes: ClusterNode[] = [];
-  const start = (name: string, program: string, args: string[], within?: readonly string[]): ChildProcess => {
-    const child = run(folder, name, program, args, within);
+  const start = (name: string, program: string, args: string[], how: How = {}): ChildProcess => {
+    const child = run(folder, name, program, args, how);
     children.push(child);
     return child;
   };
@@ -133,7 +124,8 @@ export async function openCluster(isNetworked = false): Promise<Cluster> {
     const password = randomBytes(12).toString('hex');
     const [etcd, peers, door] = [await freePort(), await freePort(), await freePort()];
     const hub = network?.hub ?? '127.0.0.1';
-    start('etcd', 'etcd', etcdArguments(join(folder, 'etcd.data'), `${hub}:${etcd}`, `${hub}:${peers}`));
+    const etcdEnv = etcdSettings(join(folder, 'etcd.data'), `${hub}:${etcd}`, `${hub}:${peers}`);
+    start('etcd', 'etcd', [], { env: etcdEnv });
     const places: Place[] = [];
     for (let i = 1; i <= NODES; i++) {
       const place = {
@@ -144,15 +136,12 @@ export async function openCluster(isNetworked = false): Promise<Cluster> {
         rest: await freePort(),
       };
       mkdirSync(place.folder, { mode: 0o700 });
-      writeFileSync(
-        join(place.folder, 'patroni.yml'),
-        JSON.stringify(patroniSettings(place, `${hub}:${etcd}`, password)),
-      );
+      writeFileSync(join(place.folder, 'patroni.yml'), patroniSettings(place, `${hub}:${etcd}`, password));
       chownSync(place.folder, uid, gid);
       places.push(place);
     }
     for (const [i, place] of places.entries()) {
-      const patroni = start(place.name, 'patroni', [join(place.folder, 'patroni.yml')], network?.within(i));
+      const patroni = start(place.name, 'patroni', [join(place.folder, 'patroni.yml')], { before: network?.within(i) });
       nodes.push(nodeOf(place, patroni));
     }
     const conf = join(folder, 'haproxy.cfg');
@@ -274,20 +263,22 @@ async function ask<Answer>({ host, rest }: Place, what: string): Promise<Answer 
   }
 }
 
+type How = { readonly before?: readonly string[] | undefined; readonly env?: Readonly<Record<string, string>> };
+
 /** Starts a program as Postgres's user, by what comes before it. The kernel ends it with this process. */
 function run(
   folder: string,
   name: string,
   program: string,
   args: string[],
-  before: readonly string[] = [],
+  { before = [], env = {} }: How,
 ): ChildProcess {
   const log = openSync(join(folder, `${name}.log`), 'a');
   const user = ['--reuid', USER, '--regid', USER, '--init-groups', '--pdeathsig', 'TERM'];
   const [first = 'setpriv', ...rest] = [...before, 'setpriv', ...user, program, ...args];
   return spawn(first, rest, {
     cwd: '/',
-    env: { PATH: `${process.env.PATH}:/usr/sbin`, LC_ALL: 'C.UTF-8', TZ: 'UTC' },
+    env: { PATH: `${process.env.PATH}:/usr/sbin`, LC_ALL: 'C.UTF-8', TZ: 'UTC', ...env },
     stdio: ['ignore', log, log],
   });
 }
@@ -305,70 +296,35 @@ function readLogs(folder: string): string {
   return names.map((name) => `${name}:\n${readFileSync(join(folder, name), 'utf8')}`).join('\n');
 }
 
-function etcdArguments(folder: string, at: string, peersAt: string): string[] {
-  const [own, peer] = [`http://${at}`, `http://${peersAt}`];
-  const settings = {
-    'data-dir': folder,
-    'listen-client-urls': own,
-    'advertise-client-urls': own,
-    'listen-peer-urls': peer,
-    'initial-advertise-peer-urls': peer,
-    'initial-cluster': `default=${peer}`,
-  };
-  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+/** The settings of deploy/patroni/etcd.env for an etcd alone. */
+function etcdSettings(folder: string, at: string, peersAt: string): Record<string, string> {
+  const text = deployFile('patroni/etcd.env', {
+    '/var/lib/etcd/sameday': folder,
+    ',db2=http://10.0.0.2:2380,db3=http://10.0.0.3:2380': '',
+    '10.0.0.1:2379': at,
+    '10.0.0.1:2380': peersAt,
+  });
+  return Object.fromEntries(Array.from(text.matchAll(/^(ETCD_\w+)=(.*)$/gm), ([, name, value]) => [name, value]));
 }
 
-/** Patroni reads YAML, of which JSON is a part. */
-function patroniSettings({ name, folder, host, port, rest }: Place, etcd: string, password: string): object {
-  const [restAt, postgresAt] = [`${host}:${rest}`, `${host}:${port}`];
-  const login = { username: USER, password };
-  return {
-    scope: 'sameday',
-    name,
-    restapi: { listen: restAt, connect_address: restAt },
-    etcd3: { hosts: [etcd] },
-    bootstrap: {
-      dcs: {
-        ...TIMES,
-        synchronous_mode: true,
-        synchronous_mode_strict: true,
-        // A primary that dies is followed by a standby at once, and is not waited for.
-        master_start_timeout: 0,
-        postgresql: { use_pg_rewind: true, parameters: SHARED_SETTINGS },
-      },
-      initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }],
-    },
-    postgresql: {
-      listen: postgresAt,
-      connect_address: postgresAt,
-      data_dir: join(folder, 'data'),
-      bin_dir: findServer(),
-      pgpass: join(folder, 'pgpass'),
-      authentication: { superuser: login, replication: { username: 'replicator', password } },
-      pg_hba: ['host all all samenet scram-sha-256', 'host replication all samenet scram-sha-256'],
-      parameters: { unix_socket_directories: '', wal_log_hints: 'on' },
-    },
-  };
+function patroniSettings({ name, folder, host, port, rest }: Place, etcd: string, password: string): string {
+  return deployFile('patroni/patroni.yml', {
+    'name: db1': `name: ${name}`,
+    '10.0.0.1:2379, 10.0.0.2:2379, 10.0.0.3:2379': etcd,
+    '10.0.0.1:8008': `${host}:${rest}`,
+    '10.0.0.1:5432': `${host}:${port}`,
+    '/var/lib/postgresql/sameday.pgpass': join(folder, 'pgpass'),
+    '/var/lib/postgresql/sameday': join(folder, 'data'),
+    '/usr/lib/postgresql/17/bin': findServer() ?? '',
+    '/var/run/postgresql': folder,
+    'password: PASSWORD': `password: ${password}`,
+  });
 }
 
-/**
- * Two checks that fail, half a second apart, and a node is left, with every connection to it. The next primary is found
- * within a fifth of a second.
- */
 function haproxySettings(door: number, places: readonly Place[]): string {
-  const servers = places.map(({ name, host, port, rest }) => `  server ${name} ${host}:${port} check port ${rest}`);
-  return `
-defaults
-  mode tcp
-  timeout connect 1s
-  timeout client 1h
-  timeout server 1h
-  timeout check 1s
-listen postgres
-  bind 127.0.0.1:${door}
-  option httpchk OPTIONS /primary
-  http-check expect status 200
-  default-server inter 500ms downinter 200ms fall 2 rise 1 on-marked-down shutdown-sessions
-${servers.join('\n')}
-`;
+  const servers = places.map(({ name, host, port, rest }, i) => [
+    `server db${i + 1} 10.0.0.${i + 1}:5432 check port 8008`,
+    `server ${name} ${host}:${port} check port ${rest}`,
+  ]);
+  return deployFile('haproxy-postgres.cfg', { '127.0.0.1:5000': `127.0.0.1:${door}`, ...Object.fromEntries(servers) });
 }

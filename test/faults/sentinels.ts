@@ -3,13 +3,14 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { deployFile } from '../harness/deploy-file.ts';
 import { removeFolder } from '../harness/folders.ts';
 import { freePort } from '../harness/free-port.ts';
 import { type FreshRedis, findRedisServer } from '../harness/redis.ts';
 import { ended, until } from './programs.ts';
 
 const SENTINELS = 3;
-/** The name by which sentinels know the servers. */
+/** The name by which the sentinels of deploy/sentinel.conf know the servers. */
 const GROUP = 'sameday';
 
 /** Two servers of Redis with three sentinels, and HAProxy in front, which leads to the primary. */
@@ -18,7 +19,7 @@ export type Sentinels = FreshRedis & {
   failOver(): Promise<void>;
 };
 
-type Server = { readonly port: number; readonly folder: string; process: ChildProcess };
+type Server = { readonly host: string; readonly port: number; readonly folder: string; process: ChildProcess };
 
 /** Starts them; resolves when the primary has its replica and the sentinels know of both. */
 export async function openSentinels(): Promise<Sentinels> {
@@ -28,30 +29,31 @@ export async function openSentinels(): Promise<Sentinels> {
   const servers: Server[] = [];
   const launch = (...args: string[]): ChildProcess => run(program, args);
   /** A server that comes back follows the other one from its start: sentinels turn it only after some seconds. */
-  const open = (server: Omit<Server, 'process'>, of?: number): ChildProcess =>
-    launch(...serverArguments(server), ...(of === undefined ? [] : ['--replicaof', '127.0.0.1', String(of)]));
+  const open = (server: Omit<Server, 'process'>, of?: Server): ChildProcess =>
+    launch(...serverArguments(server), ...(of === undefined ? [] : ['--replicaof', of.host, String(of.port)]));
   const stop = async (): Promise<void> => {
     await Promise.all([...others, ...servers.map((server) => server.process)].map(ended));
     removeFolder(folder);
   };
   try {
-    for (const name of ['one', 'other']) {
-      const server = { port: await freePort(), folder: join(folder, name) };
+    // Linux has all of 127.0.0.0/8: HAProxy tells the servers apart by their addresses.
+    for (const host of ['127.0.0.2', '127.0.0.3']) {
+      const server = { host, port: await freePort(), folder: join(folder, host) };
       mkdirSync(server.folder);
-      servers.push({ ...server, process: open(server, servers[0]?.port) });
+      servers.push({ ...server, process: open(server, servers[0]) });
     }
     const [first, second] = servers as [Server, Server];
     const guards: number[] = [];
     for (let i = 1; i <= SENTINELS; i++) {
       const port = await freePort();
       const conf = join(folder, `sentinel${i}.conf`);
-      writeFileSync(conf, sentinelSettings(port, folder, first.port));
+      writeFileSync(conf, sentinelSettings(port, folder, first));
       others.push(launch(conf, '--sentinel'));
       guards.push(port);
     }
     const door = await freePort();
     const conf = join(folder, 'haproxy.cfg');
-    writeFileSync(conf, haproxySettings(door, [first.port, second.port], guards));
+    writeFileSync(conf, haproxySettings(door, [first, second], guards));
     others.push(run('haproxy', ['-db', '-q', '-f', conf]));
     const url = `redis://127.0.0.1:${door}`;
     const isWhole = async (primary: number): Promise<boolean> =>
@@ -66,7 +68,7 @@ export async function openSentinels(): Promise<Sentinels> {
         await ended(primary.process);
         await until('HAProxy leads to the other server', () => leadsTo(url, replica.port));
         [primary, replica] = [replica, primary];
-        replica.process = open(replica, primary.port);
+        replica.process = open(replica, primary);
         await until('the server that was killed is a replica', () => isWhole(primary.port));
       },
       stop,
@@ -121,54 +123,38 @@ function run(program: string, args: readonly string[]): ChildProcess {
   return child;
 }
 
-function serverArguments({ port, folder }: Omit<Server, 'process'>): string[] {
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes'];
-  return [...args, '--appendfsync', 'no', '--maxmemory-policy', 'noeviction', '--repl-diskless-sync-delay', '0'];
+function serverArguments({ host, port, folder }: Omit<Server, 'process'>): string[] {
+  const settings = {
+    port: String(port),
+    bind: host,
+    // A replica is known by the address from which it connects, which here is that of the whole machine.
+    'replica-announce-ip': host,
+    'protected-mode': 'no',
+    dir: folder,
+    save: '',
+    appendonly: 'yes',
+    appendfsync: 'no',
+    'maxmemory-policy': 'noeviction',
+    'repl-diskless-sync-delay': '0',
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-function sentinelSettings(port: number, folder: string, primary: number): string {
-  return `
-port ${port}
-bind 127.0.0.1
-dir ${folder}
-sentinel monitor ${GROUP} 127.0.0.1 ${primary} 2
-sentinel down-after-milliseconds ${GROUP} 1000
-sentinel failover-timeout ${GROUP} 6000
-`;
+function sentinelSettings(port: number, folder: string, primary: Server): string {
+  return deployFile('sentinel.conf', {
+    'monitor sameday 10.0.0.1 6379': `monitor sameday ${primary.host} ${primary.port}`,
+    'port 26379': `port ${port}`,
+    'bind 10.0.0.1': 'bind 127.0.0.1',
+    '/var/lib/redis': folder,
+  });
 }
 
-/**
- * The primary is the server that two sentinels name. Its own word does not suffice: a primary that comes back is one
- * for some seconds, until a sentinel turns it.
- */
-function haproxySettings(door: number, servers: readonly number[], sentinels: readonly number[]): string {
-  const named = (server: number): string => `
-backend named-${server}
-  option tcp-check
-  tcp-check connect
-  tcp-check send "SENTINEL get-master-addr-by-name ${GROUP}\\r\\n"
-  tcp-check expect string "\\n${server}\\r"
-${sentinels.map((port) => `  server sentinel-${port} 127.0.0.1:${port} check`).join('\n')}
-`;
-  const led = (server: number): string => `
-backend redis-${server}
-  option tcp-check
-  tcp-check connect
-  tcp-check send "INFO replication\\r\\n"
-  tcp-check expect string role:master
-  server redis 127.0.0.1:${server} check on-marked-down shutdown-sessions
-`;
-  return `
-defaults
-  mode tcp
-  timeout connect 1s
-  timeout client 1h
-  timeout server 1h
-  timeout check 1s
-  default-server inter 500ms downinter 200ms fall 2 rise 1
-frontend redis
-  bind 127.0.0.1:${door}
-${servers.map((server) => `  use_backend redis-${server} if { nbsrv(named-${server}) ge 2 }`).join('\n')}
-${servers.flatMap((server) => [named(server), led(server)]).join('')}
-`;
+function haproxySettings(door: number, servers: readonly Server[], sentinels: readonly number[]): string {
+  const guards = sentinels.map((port, i) => [`10.0.0.${i + 1}:26379`, `127.0.0.1:${port}`]);
+  const led = servers.flatMap(({ host, port }, i) => [
+    [`10.0.0.${i + 1}:6379`, `${host}:${port}`],
+    [`\\n10.0.0.${i + 1}\\r`, `\\n${host}\\r`],
+  ]);
+  const changes = [['127.0.0.1:6379', `127.0.0.1:${door}`], ...guards, ...led];
+  return deployFile('haproxy-redis.cfg', Object.fromEntries(changes));
 }

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { deployFile } from './deploy-file.ts';
 import { freePort } from './free-port.ts';
 import { STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
 
-const CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
 const POLL_MS = 20;
 
 export const findHaproxy = (): string | undefined => findProgram(['haproxy']);
@@ -16,22 +15,11 @@ export const findHaproxy = (): string | undefined => findProgram(['haproxy']);
 /** Whether tests that need HAProxy can run. */
 export const hasHaproxy = (): boolean => findHaproxy() !== undefined;
 
-/** The text of deploy/haproxy.cfg with changes; throws where one of them finds nothing to change. */
-export function haproxyConfig(changes: Readonly<Record<string, string>>): string {
-  return Object.entries(changes).reduce(
-    (text, [from, to]) => {
-      if (!text.includes(from)) throw new Error(`deploy/haproxy.cfg has no ${from}`);
-      return text.replaceAll(from, to);
-    },
-    readFileSync(CONFIG, 'utf8'),
-  );
-}
-
 /** The HAProxy of deploy/haproxy.cfg before two processes on these ports, over plain HTTP. */
 export async function startHaproxy(dir: string, [a, b]: readonly [number, number]) {
   const [port, redirects] = [await freePort(), await freePort()];
   const file = join(dir, 'haproxy.cfg');
-  const text = haproxyConfig({
+  const text = deployFile('haproxy.cfg', {
     'bind :80': `bind 127.0.0.1:${redirects}`,
     'bind :443 ssl crt /etc/haproxy/sameday.pem alpn http/1.1': `bind 127.0.0.1:${port}`,
     '127.0.0.1:8081': `127.0.0.1:${a}`,

@@ -78,6 +78,11 @@ export class PlannedOrders {
     return waiting.isPlanned(order) ? order : undefined;
   }
 
+  /** Whether the assignment of an order is being written. */
+  isBeingGiven(orderId: string): boolean {
+    return this.#sources.assigning.has(orderId);
+  }
+
   /** The orders that wait for a driver, those that are not the planner's included. */
   waitingIds(): string[] {
     return Array.from(this.#sources.waiting.all(), ({ orderId }) => orderId);

@@ -15,6 +15,8 @@ export const MAX_PLANS_PER_LOOK = 300;
 type Orders = {
   orderIds(): Iterable<string>;
   has(orderId: string): boolean;
+  /** Whether it is being given to a driver, which the tables may refuse. */
+  isBeingGiven(orderId: string): boolean;
   readonly isCaughtUp: boolean;
   readonly planner: Planner;
 };
@@ -94,10 +96,12 @@ export class PlanNotes {
     return changes;
   }
 
+  /** What is planned no more. The plan of an order that is being given counts until the tables have it as given. */
   #gone(orders: Orders): string[] {
     const gone: string[] = [];
     for (const id of this.#noted.keys()) {
       if (gone.length === MAX_PLANS_PER_LOOK) break;
+      if (orders.isBeingGiven(id)) continue;
       if (!orders.has(id) || orders.planner.estimate(id)?.driverId == null) gone.push(id);
     }
     return gone;

@@ -134,6 +134,10 @@ export class PlannerView {
     return this.#orders.has(orderId);
   }
 
+  isBeingGiven(orderId: string): boolean {
+    return this.#matcher.planned.isBeingGiven(orderId);
+  }
+
   get orderCount(): number {
     return this.#orders.size;
   }

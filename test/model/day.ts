@@ -1,3 +1,4 @@
+import type { Dispatch } from '../../src/app/dispatch.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
 import type { DriverPosition } from '../../src/store/drivers/drivers.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
@@ -34,6 +35,9 @@ export type Finding = { readonly kind: string; readonly text: string; readonly c
 export type Plant = {
   readonly matcher?: (matcher: Matcher) => void;
   readonly store?: (store: Store, process: number) => Store;
+  readonly dispatch?: (dispatch: Dispatch) => void;
+  /** Whether a notice reaches the processes; each does by default. */
+  readonly hears?: (payload: string) => boolean;
 };
 
 export type DayParts = {
@@ -42,6 +46,8 @@ export type DayParts = {
   readonly plant?: Plant | undefined;
   /** Whether a kind of finding counts; all do by default. */
   readonly heeds?: ((kind: string) => boolean) | undefined;
+  /** Looks at the tables and at memory after each statement. */
+  readonly watch?: ((day: Day) => Promise<void>) | undefined;
 };
 
 /** A virtual day of a town: two processes that share its tables, its drivers, and a judge. */
@@ -74,6 +80,7 @@ export class Day {
       random: this.random,
       witness: this.judge,
       notify: (payload) => {
+        if (parts.plant?.hears?.(payload) === false) return;
         for (const { line } of this.processes) line.send(payload);
       },
     });
@@ -143,7 +150,7 @@ export class Day {
         store: this.#parts.plant?.store?.(store, number) ?? store,
         asksIdle: this.#parts.seed % 5 === 0,
         shared: (position) => this.#share(number, position),
-        plant: this.#parts.plant?.matcher,
+        plant: this.#parts.plant,
       });
       this.processes.push(await this.#complete(starting));
     }
@@ -255,6 +262,7 @@ export class Day {
       await this.time.turns();
       if (this.#isTickDue) await this.#doTick();
       else if (!(await this.statements.runOne())) return;
+      await this.#parts.watch?.(this);
     }
   }
 

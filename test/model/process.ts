@@ -15,6 +15,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';
 import { NO_SECRETS } from '../harness/secrets.ts';
+import type { Plant } from './day.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { NoticeLine } from './wires.ts';
 
@@ -40,7 +41,7 @@ export type ProcessParts = {
   /** Told of each position that a phone reported here. */
   readonly shared: (position: DriverPosition) => void;
   /** Changes the parts of a process before they are used, to plant a bug. */
-  readonly plant?: ((matcher: Matcher) => void) | undefined;
+  readonly plant?: Pick<Plant, 'matcher' | 'dispatch'> | undefined;
 };
 
 export const processIdOf = (number: number): string => `process-${number}`;
@@ -57,7 +58,7 @@ export async function startProcess(parts: ProcessParts): Promise<ModelProcess> {
   const clock = { now: () => time.nowMs };
   const line = new NoticeLine(time);
   const matcher = new Matcher(await store.loadTiers(), true);
-  parts.plant?.(matcher);
+  parts.plant?.matcher?.(matcher);
   const tiers = new LoadedTiers(store, matcher);
   const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
   const paymentWait = {
@@ -74,6 +75,7 @@ export async function startProcess(parts: ProcessParts): Promise<ModelProcess> {
     idleDriversWait: parts.asksIdle,
   } as Config;
   const dispatch = buildDispatch({ ...shared, config, database: { isAway: () => false } });
+  parts.plant?.dispatch?.(dispatch);
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
   events.subscribe({ positionReported: parts.shared });
   const forget = () => undefined;

@@ -19,12 +19,15 @@ let notes: PlanNotes;
 let wholeFrom: number | null;
 /** Whether the planner has tried each order. */
 let isCaughtUp: boolean;
+/** The orders whose assignments are being written. */
+let given: Set<string>;
 
 beforeEach(() => {
   plans = new Map();
   written = [];
   write = async () => true;
   isCaughtUp = true;
+  given = new Set();
   wholeFrom = null;
   const store = {
     writePlans: (lease: Lease, planned: readonly PlannedOrder[], goneIds: readonly string[], isWhole?: boolean) => {
@@ -46,7 +49,8 @@ function note(): Promise<boolean> {
     return known === null ? { driverId: null } : known;
   };
   const has = (id: string) => plans.has(id);
-  const orders = { orderIds: () => plans.keys(), has, isCaughtUp, planner: { estimate } as Planner };
+  const isBeingGiven = (id: string) => given.has(id);
+  const orders = { orderIds: () => plans.keys(), has, isBeingGiven, isCaughtUp, planner: { estimate } as Planner };
   return notes.write(orders, LEASE);
 }
 
@@ -107,6 +111,20 @@ test('an order that ended, or that nobody can take any more, is forgotten once',
   await note();
   await note();
   expect(written.slice(1)).toEqual([{ planned: [], goneIds: ['ended', 'nobody'] }]);
+});
+
+test('an order that is being given is forgotten once it is given, and not where it comes back', async () => {
+  plan('given');
+  plan('back');
+  await note();
+  plans.clear();
+  given = new Set(['given', 'back']);
+  await note();
+  expect(written).toHaveLength(1);
+  given.clear();
+  plan('back');
+  await note();
+  expect(written.slice(1)).toEqual([{ planned: [], goneIds: ['given'] }]);
 });
 
 test('each look goes through some orders, so that all come in turn and a round begins anew', async () => {

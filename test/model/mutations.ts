@@ -1,7 +1,6 @@
-import type { FleetDriver } from '../../src/domain/driver.ts';
-import type { CarriedOrder } from '../../src/domain/route.ts';
 import type { DriverVersion } from '../../src/matcher/drivers.ts';
 import type { Matcher, WaitingOrder } from '../../src/matcher/matcher.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { Plant } from './day.ts';
 
 /** A bug that the service had once, planted again at a seam, so that no source has to be changed for it. */
@@ -54,32 +53,17 @@ function carriesAnything(matcher: Matcher): void {
   };
 }
 
-/** The point of a door that is in memory stays there, whatever is read later. */
-function keepDoors(matcher: Matcher): void {
-  const doors = new Map<string, CarriedOrder['dropoff'] | undefined>();
-  const first = (orderId: string, door: CarriedOrder['dropoff'] | undefined) => {
-    if (!doors.has(orderId)) doors.set(orderId, door);
-    return doors.get(orderId);
+/** Who takes the right to plan keeps its epoch while the row is theirs, whether they still plan by it or not. */
+function keepEpoch(store: Store): Store {
+  let last: number | null = null;
+  return {
+    ...store,
+    async takeLease(region, ttlMs) {
+      const lease = await store.takeLease(region, ttlMs, last);
+      last = lease?.epoch ?? last;
+      return lease;
+    },
   };
-  const { wait, putDriver, putDrivers } = matcher;
-  const withDoors = (driver: FleetDriver): FleetDriver => ({
-    ...driver,
-    carried: driver.carried.map((each) => ({ ...each, dropoff: first(each.orderId, each.dropoff) ?? null })),
-  });
-  matcher.wait = (order) => wait.call(matcher, { ...order, dropoff: first(order.orderId, order.dropoff) });
-  matcher.putDriver = (driver) => putDriver.call(matcher, withDoors(driver));
-  matcher.putDrivers = (drivers) => putDrivers.call(matcher, drivers.map(withDoors));
-}
-
-/** A driver whom memory knows stays on duty when the row that is read is not. */
-function keepDuties(matcher: Matcher): void {
-  const { putDriver, putDrivers } = matcher;
-  const asKnown = (driver: FleetDriver): FleetDriver => {
-    const known = matcher.driver(driver.id);
-    return known?.onDuty && !driver.onDuty ? { ...driver, onDuty: true } : driver;
-  };
-  matcher.putDriver = (driver) => putDriver.call(matcher, asKnown(driver));
-  matcher.putDrivers = (drivers) => putDrivers.call(matcher, drivers.map(asKnown));
 }
 
 /** A driver with a parcel on board is always where they were when they got it: they never come later. */
@@ -106,10 +90,10 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'doors that are found late',
-    about: 'matcher and planner keep the centre of the ZIP code',
+    about: 'reach neither matcher nor planner, which keep the centre of the ZIP code',
     kinds: ['memory_door', 'memory_carried_door'],
     seed: 2,
-    plant: { matcher: keepDoors },
+    plant: { hears: (payload) => !payload.includes(':door:') },
   },
   {
     name: 'a driver who stands still',
@@ -132,21 +116,20 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'plans of orders that are over',
-    about: 'stay where the right to plan was lost in between',
+    about: 'stay where the right to plan was lost and taken again in its epoch',
     kinds: ['plan_left'],
     seed: 11,
-    plant: {
-      store: (store) => ({
-        ...store,
-        writePlans: (lease, planned) => store.writePlans(lease, planned, [], false),
-      }),
-    },
+    plant: { store: keepEpoch },
   },
   {
     name: 'a duty without an answer',
-    about: 'stays the old one in memory, as rows that are read do not change it',
+    about: 'is committed and never read again',
     kinds: ['memory_duty'],
     seed: 1,
-    plant: { matcher: keepDuties },
+    plant: {
+      dispatch({ unknownOutcomes }) {
+        unknownOutcomes.addDriver = () => undefined;
+      },
+    },
   },
 ];

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import { POSITION_FRESH_MS } from '../../src/limits.ts';
+import { DriverSearch } from '../../src/matcher/driver-search.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { TIERS } from './brute-force.ts';
 import { carrying } from './carrying.ts';
@@ -40,9 +41,22 @@ function isGiven(changes: Partial<FleetDriver>, wanted: Partial<WaitingOrder> = 
   return matcher.beginAssign('o', 'd', NOW);
 }
 
+/** Whether a new order claims a driver whom the search returns, whatever it went by. */
+function isClaimed(
+  changes: Partial<FleetDriver>,
+  { excludedDriverIds: exclude, ...wanted }: Partial<WaitingOrder> = {},
+) {
+  const matcher = new Matcher(TIERS);
+  matcher.putDriver({ ...driver, ...changes });
+  vi.spyOn(DriverSearch.prototype, 'nearest').mockReturnValue({ driverId: 'd', distanceMeters: 0 });
+  return matcher.claimNearest({ ...order, ...wanted, exclude, radiusMeters: 5_000, nowMs: NOW }) !== undefined;
+}
+afterEach(() => vi.restoreAllMocks());
+
 describe('whoever chose the driver, an order is given to one who', () => {
   it('is on duty, fresh, qualified, in reach and free', () => {
     expect(isGiven({})).toBe(true);
+    expect(isClaimed({})).toBe(true);
   });
 
   it('is within the radius that the order has by now', () => {
@@ -79,6 +93,7 @@ it.each<[string, Partial<FleetDriver>, Partial<WaitingOrder>]>([
   ['goes home before its window', { onDutyUntilMs: NOW + 60 * MINUTE }, { deliverAfterMs: NOW + 61 * MINUTE }],
 ])('whoever chose the driver, nothing is given to one who %s', (_, changes, wanted) => {
   expect(isGiven(changes, wanted)).toBe(false);
+  expect(isClaimed(changes, wanted)).toBe(false);
 });
 
 it('whoever chose the driver, nothing is given of a held store, of a tier that is gone, or to a driver who is gone', () => {

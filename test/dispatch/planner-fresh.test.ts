@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
+import type { CarriedOrder } from '../../src/domain/route.ts';
 import { PLANNER_LOOK_MS, POSITION_FRESH_MS } from '../../src/limits.ts';
 import type { WaitingOrder } from '../../src/matcher/matcher.ts';
 import { PLANNER_PASS_MS } from '../../src/planning/planned-drivers.ts';
@@ -105,14 +106,26 @@ describe('a driver who can no longer carry what is planned for them', () => {
   });
 });
 
-describe('a driver who stands still with a parcel on board', () => {
+describe('a driver who stands still', () => {
   const door = { lat: STORE.lat + 300 / 111_195, lng: STORE.lng };
+  const parcel = { ...carrying('on board'), step: 'on_board' as const, pickup: STORE, dropoff: door };
+  const toFetch = { ...parcel, step: 'to_fetch' as const };
+  const returning = { ...parcel, step: 'returning' as const };
+  const second = { ...parcel, orderId: 'second', slot: 1, dropoff: { lat: door.lat + 0.0005, lng: door.lng } };
 
-  it.each([1, 3, 7])('holds up no order for which another one is free %i km away', async (km) => {
-    const parcel = { ...carrying('on board'), step: 'on_board' as const, pickup: STORE, dropoff: door };
-    world.matcher.putDriver(driver('still', { position: at(door), carried: [{ ...parcel, deliverByMs: Date.now() }] }));
+  it.each<[what: string, km: number, carried: CarriedOrder[]]>([
+    ['a parcel on board', 1, [parcel]],
+    ['a parcel on board', 3, [parcel]],
+    ['a parcel on board', 7, [parcel]],
+    ['a parcel to fetch', 3, [toFetch]],
+    ['a parcel to bring back', 3, [returning]],
+    ['two parcels on board', 7, [parcel, second]],
+  ])('with %s holds up no order for which another one is free %i km away', async (_, km, parcels) => {
+    const carried = parcels.map((each) => ({ ...each, deliverByMs: Date.now() }));
+    world.matcher.putDriver(driver('still', { position: at(door), carried, capacity: carried.length }));
     world.matcher.wait(order('o'));
     await report({ still: door }, 2 * MINUTE);
+    expect(world.noted.at(-1)).toMatchObject({ orderId: 'o', driverId: 'still' });
     const place = { lat: STORE.lat + km / 111.195, lng: STORE.lng };
     world.matcher.putDriver(driver('free', { position: at(place) }));
     await report({ still: door, free: place }, (5 + 4 * km) * MINUTE);

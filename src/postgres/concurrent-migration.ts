@@ -13,6 +13,8 @@ const STEP_PAUSE_MS = 50;
 const MAX_STEPS = 1_000_000;
 /** Most steps in a row that lose a deadlock or do not get a row. */
 const STEP_TRIES = 20;
+/** Interval at which Postgres sees whether the process that runs a file is still there: its lock ends with it. */
+const PRESENCE_CHECK_MS = 1_000;
 /** Interval at which it is tried whether another process is done with a file. */
 const LOOK_MS = 1_000;
 /** Looks at another process's work before the wait is given up: 10 minutes. */
@@ -67,6 +69,7 @@ export async function applyBeside(
   try {
     const [done] = await sql`select from schema_migrations where id = ${id}`;
     if (done) return false;
+    await settle(sql);
     tell(`Running ${name}`);
     if (beside.index === null) await changeRows(sql, migration, pause);
     else await buildIndex(sql, beside.statement, beside.index);
@@ -99,6 +102,18 @@ const sessionName = (id: number): string => `sameday migrate ${id}`;
 async function takeLock(sql: Sql): Promise<boolean> {
   const [row] = await sql`select pg_try_advisory_lock(${ADVISORY_LOCK}) as taken`;
   return row?.taken === true;
+}
+
+/**
+ * Sets the session up for a long statement. The time-out of the connection may be another: a pooler drops it, and the
+ * role's own counts then.
+ */
+async function settle(sql: Sql): Promise<void> {
+  await sql.unsafe(`set statement_timeout = ${CONCURRENT_STATEMENT_MS}`);
+  await sql.unsafe(`set client_connection_check_interval = ${PRESENCE_CHECK_MS}`).catch((error: unknown) => {
+    // A server whose system cannot tell refuses it, and keeps the lock until its statement ends.
+    if ((error as { code?: string }).code !== '22023') throw error;
+  });
 }
 
 async function buildIndex(sql: Sql, statement: string, index: string): Promise<void> {

@@ -228,6 +228,17 @@ update a set m = n where n in (select n from a where m is null limit 2);`;
     expect(progress).toEqual(['0 rows', '2 rows', '0 rows', '2 rows']);
   });
 
+  it('has its own settings, whatever those of the connection', async () => {
+    file('0002_s.sql', 'alter table a add column timeout text, add column presence text;');
+    file(
+      '0003_s.concurrent.sql',
+      `update a set timeout = current_setting('statement_timeout'),
+         presence = current_setting('client_connection_check_interval') where timeout is null;`,
+    );
+    await migrateDatabase({ url: `${database.url}?statement_timeout=4500`, dir });
+    expect(await database.sql`select distinct timeout, presence from a`).toEqual([{ timeout: '2h', presence: '1s' }]);
+  });
+
   it('tries a step again that does not get its rows', async () => {
     file('0002_m.concurrent.sql', BACKFILL);
     const writer = await openTransaction(database);

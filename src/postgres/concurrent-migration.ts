@@ -73,9 +73,9 @@ export async function applyBeside(
     tell(`Running ${name}`);
     if (beside.index === null) await changeRows(sql, migration, pause);
     else await buildIndex(sql, beside.statement, beside.index);
-    await sql`
-      insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256}) on conflict do nothing`;
-    if (oldest !== null) await sql`update schema_migrations set oldest = ${oldest} where id = ${id}`;
+    // The column is missing before migration 0054, and has a default.
+    const row = { id, name, sha256, ...(oldest === null ? {} : { oldest }) };
+    await sql`insert into schema_migrations ${sql(row)} on conflict do nothing`;
     return true;
   } finally {
     clearInterval(timer);

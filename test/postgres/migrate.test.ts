@@ -239,6 +239,16 @@ update a set m = n where n in (select n from a where m is null limit 2);`;
     expect(await database.sql`select distinct timeout, presence from a`).toEqual([{ timeout: '2h', presence: '1s' }]);
   });
 
+  it('is recorded with its oldest build at once', async () => {
+    await database.sql.unsafe(`
+      alter table schema_migrations add column oldest integer not null default 54;
+      create function refuse() returns trigger language plpgsql as $$ begin raise 'written twice'; end $$;
+      create trigger refuse before update on schema_migrations for each row execute function refuse()`);
+    file('0055_i.concurrent.sql', '-- oldest: 0055\ncreate index concurrently a_n on a (n);');
+    expect(await run()).toEqual(['0055_i.concurrent.sql']);
+    expect(await database.sql`select oldest from schema_migrations where id = 55`).toEqual([{ oldest: 55 }]);
+  });
+
   it('tries a step again that does not get its rows', async () => {
     file('0002_m.concurrent.sql', BACKFILL);
     const writer = await openTransaction(database);

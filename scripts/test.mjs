@@ -46,6 +46,7 @@ if (!quick) {
   console.log(`Redis: ${redis ?? 'NOT FOUND, its tests will be skipped'}`);
   console.log(`Chromium: ${chromium ?? 'NOT FOUND, the tests of the pages will be skipped'}`);
   console.log(`HAProxy: ${onPath(['haproxy']) ?? 'NOT FOUND, its tests will be skipped'}`);
+  console.log(`PgBouncer: ${onPath(['pgbouncer']) ?? 'NOT FOUND, its test will be skipped'}`);
 }
 
 // Quick tests wait for nothing: more of them side by side than there are cores would only load modules more often.

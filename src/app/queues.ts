@@ -66,11 +66,8 @@ export async function openQueueBackend(
     await refuseWrongRedis(config.redisUrl);
     return { kind: 'redis', connection: openRedis(config.redisUrl, logger, closers), prefix: 'sameday' };
   }
-  const pools = pgPools(database.url);
-  const settings = {
-    options: '-c search_path=bullmq',
-    application_name: 'sameday-queues',
-  };
+  const pools = pgPools(database.url, 'bullmq');
+  const settings = { application_name: 'sameday-queues' };
   const setUp = pools.open({ ...settings, max: 1 });
   // On a pool without a query time-out, because it may wait for another process that migrates.
   try {

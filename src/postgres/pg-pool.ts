@@ -8,8 +8,11 @@ const PG_CONNECT_TIMEOUT_MS = 4_000;
  * Opens pools of the client that BullMQ knows, whose connections all lead to a primary: one to a standby is
  * closed. Whoever asked for it gets an error and asks again, and then the next host of the URL is tried. The
  * pools stay with a host until it fails. `hosts` is the number of tries after which each was asked.
+ *
+ * @param schema where names without a schema are looked for. It is set by a statement, as a pooler refuses the setting
+ *   at the start of a connection
  */
-export function pgPools(url: string): { open(settings: PoolConfig): Pool; readonly hosts: number } {
+export function pgPools(url: string, schema: string): { open(settings: PoolConfig): Pool; readonly hosts: number } {
   const urls = urlsOfHosts(url);
   let turn = 0;
 
@@ -27,14 +30,18 @@ export function pgPools(url: string): { open(settings: PoolConfig): Pool; readon
     }
   }
 
-  async function refuseStandby(client: ClientBase): Promise<void> {
-    const question = { text: 'select pg_is_in_recovery() as standby', query_timeout: PG_CONNECT_TIMEOUT_MS };
+  async function setUp(client: ClientBase): Promise<void> {
+    const question = {
+      text: "select pg_is_in_recovery() as standby, set_config('search_path', $1, false)",
+      values: [schema],
+      query_timeout: PG_CONNECT_TIMEOUT_MS,
+    };
     const { rows } = await client.query<{ standby: boolean }>(question);
     if (rows[0]?.standby !== false) throw Object.assign(new Error('The server is a standby'), { code: '25006' });
     if (client instanceof HostClient) client.isPrimary = true;
   }
   // The pool waits for `onConnect`, which its types do not know.
-  const own: object = { Client: HostClient, onConnect: refuseStandby };
+  const own: object = { Client: HostClient, onConnect: setUp };
   return {
     open: (settings) => new Pool({ ...settings, ...own }),
     hosts: urls.length,

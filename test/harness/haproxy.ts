@@ -1,14 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { deployFile } from './deploy-file.ts';
+import { startForeground } from './foreground.ts';
 import { freePort } from './free-port.ts';
-import { STEP_MS } from './patience.ts';
 import { findProgram } from './programs.ts';
-
-const POLL_MS = 20;
 
 export const findHaproxy = (): string | undefined => findProgram(['haproxy']);
 
@@ -32,40 +27,6 @@ export async function startHaproxy(dir: string, [a, b]: readonly [number, number
   });
   writeFileSync(file, text);
   // In the foreground, so that it ends with its signal.
-  const child = spawn(findHaproxy() ?? 'haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let output = '';
-  child.stderr.on('data', (chunk) => {
-    output += String(chunk);
-  });
-  const killWithRun = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithRun);
-  child.once('exit', () => process.off('exit', killWithRun));
-  await untilTaken(port, child, () => output);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async stop(): Promise<void> {
-      const ended = child.exitCode !== null || child.signalCode !== null ? null : once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    },
-  };
-}
-
-async function untilTaken(port: number, child: ChildProcess, output: () => string): Promise<void> {
-  const untilMs = performance.now() + STEP_MS;
-  while (!(await takes(port))) {
-    if (child.exitCode !== null || performance.now() > untilMs) {
-      child.kill('SIGKILL');
-      throw new Error(`HAProxy did not start:\n${output()}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
-
-function takes(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(true));
-    socket.once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
+  const { stop } = await startForeground(findHaproxy() ?? 'haproxy', ['-db', '-f', file], port);
+  return { url: `http://127.0.0.1:${port}`, stop };
 }

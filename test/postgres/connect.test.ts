@@ -83,7 +83,7 @@ it('pauses where every host refuses', async () => {
 });
 
 it("so does the queues' client, with its next connection", async () => {
-  const pool = pgPools(hosts(refusal(), new URL(database.url).host)).open({ max: 3 });
+  const pool = pgPools(hosts(refusal(), new URL(database.url).host), 'public').open({ max: 3 });
   await expect(pool.query('select 1')).rejects.toThrow();
   await expect
     .poll(() =>

@@ -33,7 +33,7 @@ test.skipIf(!hasRedis())(
   RUN_MS + STEP_MS,
 );
 test.skipIf(!hasRedis())(
-  'the process that plans is killed, and then stands still',
+  'the process that plans is killed, stands still, and is told to stop',
   () => faultless('planner-killed', '0.1'),
   RUN_MS + STEP_MS,
 );

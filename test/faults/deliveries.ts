@@ -12,8 +12,14 @@ const PROCESS_ID = 'faults';
  * Acts for drivers and operators by the service's own statements, as another process would: most orders are
  * picked up and delivered, some are released or cancelled first. A statement that fails is left for the next
  * round.
+ *
+ * @param pauseMs time between two rounds, in which each order makes a step
  */
-export function startDeliveries({ sql, isClosed }: World, random: Random): { stop(): Promise<void> } {
+export function startDeliveries(
+  { sql, isClosed }: World,
+  random: Random,
+  pauseMs = PAUSE_MS,
+): { stop(): Promise<void> } {
   const store = storeOf(sql, PROCESS_ID);
   let isStopped = false;
 
@@ -33,7 +39,7 @@ export function startDeliveries({ sql, isClosed }: World, random: Random): { sto
   async function run(): Promise<void> {
     while (!isStopped && !isClosed()) {
       await round().catch(() => undefined);
-      await later(PAUSE_MS);
+      await later(pauseMs);
     }
   }
   const running = run();

@@ -1,22 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { below } from '../../../src/limits.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { startHaproxy } from '../../harness/haproxy.ts';
 import type { Random } from '../../harness/world.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
+import { giveTokens } from '../driver-tokens.ts';
 import { findMisread, startReaders } from '../event-readers.ts';
 import type { Heard, History, Wanted } from '../history.ts';
 import { startPages } from '../live-pages.ts';
+import { startPhones } from '../live-phones.ts';
+import { BEHIND_MS } from '../live-sockets.ts';
 import { makeNextBuild, openRoll, ROOT } from '../roll.ts';
 import { findings, type Row, type RowResult, SIZES } from '../row.ts';
 import { later, openWorld, type Process, type World } from '../world.ts';
 import { findUntold, untilRead } from './feed.ts';
 
 const ORDERS_PER_SECOND = 10;
+/** Time that a driver takes for each step, above BEHIND_MS: a stop that was never shown is seen to be missing. */
+const STEP_MS = 3_000;
 /** Load before the first roll, with which its longest gap is compared, and after the last one. */
 const CALM_MS = 5_000;
+
+below({ BEHIND_MS }, { STEP_MS });
 
 export const twoBuilds: Row = {
   name: 'two-builds',
@@ -42,9 +50,11 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
     const front = behind(world, haproxy.url, clients.history);
     await front.untilReady();
     const load = startLoad(front, ORDERS_PER_SECOND, random);
-    const deliveries = startDeliveries(world, random);
+    const deliveries = startDeliveries(world, random, STEP_MS);
     const readers = startReaders(front, random);
     const pages = startPages(world, haproxy.url, random);
+    await giveTokens(world);
+    const phones = startPhones(world, haproxy.url, random);
     await later(CALM_MS);
     const calm = clients.longestGap();
     const rolled: string[] = [];
@@ -60,8 +70,8 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
     await deliveries.stop();
     const unread = await untilRead(world, readers.seen);
     await readers.stop();
-    const lost = await pages.stop();
-    const seen = pages.seen();
+    const lost = [...(await pages.stop()), ...(await phones.stop())];
+    const seen = [pages.seen(), phones.seen()];
     return {
       count,
       orders: load.sent(),
@@ -81,7 +91,10 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
         `rolls of three processes took ${seconds.map((each) => each.toFixed(0)).join(', ')} s`,
         `${clients.failed.length} of ${load.sent()} orders failed`,
         `longest time between two answers of 201: ${gap} ms, and ${calm} ms before the first roll`,
-        `${seen.pages} pages, ${seen.sentOn} times sent on; longest time without a socket: ${seen.longestMs.toFixed(0)} ms`,
+        ...seen.map(({ who, sentOn, longestMs, behindMs }) => {
+          const open = `open and behind the tables: ${behindMs.toFixed(0)} ms`;
+          return `${who}, ${sentOn} times sent on; longest time without a socket: ${longestMs.toFixed(0)} ms; ${open}`;
+        }),
       ],
     };
   } finally {

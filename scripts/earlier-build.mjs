@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './prepare.mjs';
 
@@ -15,3 +15,24 @@ export function earlierBuild(commit) {
   execFileSync(process.execPath, [join(folder, 'scripts/build.mjs')], { stdio: 'ignore' });
   return folder;
 }
+
+/**
+ * The commit of the build before this one: the last but one that changed what is built. Undefined where the clone does
+ * not reach back to it, and where the migrations let it start no more.
+ */
+export function commitBefore() {
+  const commit = git('log', '--skip=1', '-1', '--format=%h', '--', 'src', 'migrations');
+  if (!commit) return undefined;
+  const newest = git('ls-tree', '--name-only', commit, 'migrations/').split('\n').sort().at(-1);
+  return Number(/\d{4}/.exec(newest)?.[0]) >= oldestBuild() ? commit : undefined;
+}
+
+/** The number of the oldest build that the migrations let start. */
+function oldestBuild() {
+  const folder = join(ROOT, 'migrations');
+  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  return Math.max(...files.map((text) => Number(/^-- oldest: (\d{4})$/m.exec(text)?.[1] ?? 0)));
+}
+
+/** What git says of this clone; empty where it cannot. */
+const git = (...args) => (spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout ?? '').trim();

@@ -1,12 +1,13 @@
 /**
  * Tests the README's promises under faults: `npm run faults -- [--row NAME | --from NAME] [--scale 0.1]
- * [--seed 1] [--beside FOLDER] [--no-results]`. Each row starts the built service on its own Postgres and Redis, injects its
- * fault as often as it says times the scale, and compares what the clients heard and the stand-ins did with
+ * [--seed 1] [--beside FOLDER] [--no-results]`. Each row starts the built service on its own Postgres and Redis, injects
+ * its fault as often as it says times the scale, and compares what the clients heard and the stand-ins did with
  * the tables (checker.ts). The same seed makes the same clients, orders and faults, in a whole run and in a
  * row of its own; the outcome of races is up to the machine. A row that breaks is a finding, and the others
  * go on. Exits with 1 where anything was found; the report is in test/faults/results.
  */
 
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { hasHaproxy } from '../harness/haproxy.ts';
 import { hasRedis } from '../harness/redis.ts';
@@ -59,7 +60,8 @@ async function main(): Promise<void> {
     (!needsNetwork || noNetwork === undefined);
   const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
-  report.note(`Seed ${seed}, scale ${scale}.`);
+  const before = options.beside === undefined ? '' : ` The build before is ${basename(options.beside)}.`;
+  report.note(`Seed ${seed}, scale ${scale}.${before}`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
   const wants = ['Redis', 'HAProxy', '--beside', ...missing, noNetwork ?? []].flat().join(', of ');
   if (left.length > 0) report.note(`Not run, for want of ${wants}: ${left.join(', ')}.`);

@@ -1,12 +1,17 @@
+import { READINESS_DEADLINE_MS } from '../../../src/http/routes/readyz.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { type Cluster, type ClusterNode, openCluster } from '../cluster.ts';
+import { ask } from '../phones.ts';
 import { type Row, underLoad } from '../row.ts';
 import { later, type World } from '../world.ts';
 
-/** The promise: orders are accepted again, from when a new primary commits. */
+/** The promise: orders are accepted again, from when there is a new primary. */
 const FAILED_OVER_MS = 10_000;
-/** The same after a switchover, which the operator chose. */
+/**
+ * The same after a switchover, which the operator chose. It counts from when the new primary commits: until then that
+ * one waits for a standby of its own, 2 s and more on a busy machine.
+ */
 const SWITCHED_OVER_MS = 2_000;
 /** Above the time-to-live of the leader's key, so that another node leads before these processes go on. */
 const FROZEN_MS = 30_000;
@@ -14,10 +19,21 @@ const FROZEN_MS = 30_000;
 const PATIENCE_MS = 180_000;
 /** From one new order to the next, whether the one before is answered or not: what hangs holds up nobody else. */
 const TRY_MS = 50;
+/** Time without a primary from which on each process has to say that it is not ready, with a half to be heard. */
+const UNREADY_MS = READINESS_DEADLINE_MS + 500;
 
 /** Puts a fault upon the primary; returns what the fault goes on with. */
 type Fault = (cluster: Cluster, primary: ClusterNode) => Promise<unknown>;
-type Left = { readonly over: Promise<unknown> };
+type Left = {
+  readonly over: Promise<unknown>;
+  readonly asked: Promise<Unready>;
+  /** Whether the primary did not go on purpose. */
+  readonly isSudden: boolean;
+  /** Whether each process was to be unready. */
+  readonly isLong: boolean;
+  readonly electedMs: number;
+  readonly words: string;
+};
 
 const killed: Fault = async (cluster, primary) => cluster.kill(primary);
 
@@ -49,6 +65,7 @@ function failover(
       const cluster = await openCluster(row.needsNetwork);
       let injected = 0;
       const notes: string[] = [];
+      const found: string[] = [];
       const tries: Promise<void>[] = [];
       const loaded = underLoad<Left>({
         ...row,
@@ -60,20 +77,31 @@ function failover(
           ...(way ? { way: () => way(cluster) } : {}),
         },
         withinMs,
-        async inject() {
+        async inject(world) {
           const fault = faults[injected++ % faults.length] as Fault;
           const primary = await cluster.primary();
           const startedMs = performance.now();
-          const seconds = (): string => ((performance.now() - startedMs) / 1_000).toFixed(1);
           const over = fault(cluster, primary);
+          const readiness = askReadiness(world);
           const next = await Promise.race([cluster.primary(primary), over.then(() => cluster.primary(primary))]);
-          const electedAfter = seconds();
+          const electedMs = performance.now();
+          const asked = readiness.stop();
           await cluster.untilCommits(next);
-          notes.push(`another primary after ${electedAfter} s, which commits after ${seconds()} s`);
-          return { over };
+          const [elected, commits] = [electedMs - startedMs, performance.now() - electedMs].map(inSeconds);
+          const words = `another primary after ${elected} s, which commits ${commits} s later`;
+          // One that is replaced on purpose goes on as the primary for a part of that time.
+          const isSudden = fault !== switchedOver;
+          const isLong = isSudden && electedMs - startedMs > UNREADY_MS;
+          return { over, asked, isSudden, isLong, electedMs, words };
         },
-        async recover(world) {
+        async recover(world, { asked, isSudden, isLong, electedMs, words }) {
           await Promise.all(world.apis.map((api) => untilAccepted(world, api, random, tries)));
+          const tookMs = performance.now() - electedMs;
+          const { after, never } = await asked;
+          if (isLong) found.push(...never);
+          const took = `each process took an order ${inSeconds(tookMs)} s after there was another primary`;
+          if (isSudden && tookMs > FAILED_OVER_MS) found.push(`recovery: ${took}`);
+          notes.push(`${words}; ${took}; /readyz was 503 after ${after}`);
         },
         async settle(world, { over }) {
           await world.untilReady();
@@ -82,10 +110,44 @@ function failover(
         },
       });
       try {
-        return { ...(await loaded.run(count, random, scale)), notes };
+        const result = await loaded.run(count, random, scale);
+        return { ...result, findings: [...found, ...result.findings], notes };
       } finally {
         await cluster.stop();
       }
+    },
+  };
+}
+
+const inSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+type Unready = {
+  /** Times until processes were unready. */
+  readonly after: string;
+  /** A sentence for each process that never was. */
+  readonly never: readonly string[];
+};
+
+/** Asks processes from now on whether they are ready, each until it has said that it is not. */
+function askReadiness({ apis, isClosed }: World) {
+  const startedMs = performance.now();
+  const saidMs = new Map<string, number>();
+  let isStopped = false;
+  const running = apis.map(async ({ name, url }) => {
+    for (; !isStopped && !isClosed() && !saidMs.has(name); await later(TRY_MS)) {
+      const { status } = await ask(`${url()}/readyz`).catch(() => ({ status: null }));
+      if (status === 503) saidMs.set(name, performance.now() - startedMs);
+    }
+  });
+  return {
+    async stop(): Promise<Unready> {
+      isStopped = true;
+      await Promise.all(running);
+      const ready = apis.filter(({ name }) => !saidMs.has(name));
+      return {
+        after: [...[...saidMs.values()].map((ms) => `${inSeconds(ms)} s`), ...ready.map(() => 'never')].join(', '),
+        never: ready.map(({ name }) => `readiness: ${name} never said 503 while there was no primary`),
+      };
     },
   };
 }

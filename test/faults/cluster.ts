@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -72,6 +72,18 @@ export function missingForCluster(): string[] {
   // Patroni runs as the user of Debian's Postgres, which takes a change of user.
   if (process.geteuid?.() !== 0) missing.push('root');
   return missing;
+}
+
+/**
+ * What is missing to let a primary stand still for longer than `ttl`. When it goes on, a Patroni before 3.0.3 may put
+ * itself back as the leader in etcd, whoever leads by then, and what was committed meanwhile is rewound
+ * (`Etcd3._update_leader` of 3.0.2; patroni/patroni, pull requests 2690 and 2693).
+ */
+export function missingForPause(): string | undefined {
+  const said = spawnSync('patroni', ['--version'], { encoding: 'utf8', timeout: STEP_MS }).stdout ?? '';
+  const [major = 0, minor = 0, patch = 0] = said.match(/\d+/g)?.map(Number) ?? [];
+  const isFenced = major > 3 || (major === 3 && (minor > 0 || patch >= 3));
+  return isFenced ? undefined : 'patroni 3.0.3';
 }
 
 /** The newest version's folder of programs. */

@@ -28,6 +28,8 @@ export type Row = {
   readonly needsBeside?: true;
   /** Whether it runs a cluster of Postgres. */
   readonly needsCluster?: true;
+  /** Whether a node of it stands still, which the Patroni of it has to survive. */
+  readonly needsPause?: true;
   /** Whether its hosts have a network of their own. */
   readonly needsNetwork?: true;
   /**

@@ -13,7 +13,7 @@ import { hasHaproxy } from '../harness/haproxy.ts';
 import { hasRedis } from '../harness/redis.ts';
 import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
-import { missingForCluster } from './cluster.ts';
+import { missingForCluster, missingForPause } from './cluster.ts';
 import { missingForNetwork } from './network.ts';
 import type { Row, RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
@@ -52,18 +52,20 @@ async function main(): Promise<void> {
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
   const missing = missingForCluster();
   const noNetwork = missingForNetwork();
-  const isHere = ({ needsRedis, needsHaproxy, needsBeside, needsCluster, needsNetwork }: Row) =>
+  const noPause = missingForPause();
+  const isHere = ({ needsRedis, needsHaproxy, needsBeside, needsCluster, needsNetwork, needsPause }: Row) =>
     (!needsRedis || hasRedis()) &&
     (!needsHaproxy || hasHaproxy()) &&
     (!needsBeside || options.beside !== undefined) &&
     (!needsCluster || missing.length === 0) &&
-    (!needsNetwork || noNetwork === undefined);
+    (!needsNetwork || noNetwork === undefined) &&
+    (!needsPause || noPause === undefined);
   const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   const before = options.beside === undefined ? '' : ` The build before is ${basename(options.beside)}.`;
   report.note(`Seed ${seed}, scale ${scale}.${before}`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  const wants = ['Redis', 'HAProxy', '--beside', ...missing, noNetwork ?? []].flat().join(', of ');
+  const wants = ['Redis', 'HAProxy', '--beside', ...missing, noNetwork ?? [], noPause ?? []].flat().join(', of ');
   if (left.length > 0) report.note(`Not run, for want of ${wants}: ${left.join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];

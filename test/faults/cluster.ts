@@ -80,8 +80,8 @@ export function missingForCluster(): string[] {
  * (`Etcd3._update_leader` of 3.0.2; patroni/patroni, pull requests 2690 and 2693).
  */
 export function missingForPause(): string | undefined {
-  const said = spawnSync('patroni', ['--version'], { encoding: 'utf8', timeout: STEP_MS }).stdout ?? '';
-  const [major = 0, minor = 0, patch = 0] = said.match(/\d+/g)?.map(Number) ?? [];
+  const said = spawnSync(findProgram(['patroni']) ?? '', ['--version'], { encoding: 'utf8', timeout: STEP_MS }).stdout;
+  const [major = 0, minor = 0, patch = 0] = said?.match(/\d+/g)?.map(Number) ?? [];
   const isFenced = major > 3 || (major === 3 && (minor > 0 || patch >= 3));
   return isFenced ? undefined : 'patroni 3.0.3';
 }

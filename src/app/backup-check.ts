@@ -2,13 +2,16 @@ import { createECDH, createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Fleet } from '../dispatch/fleet.ts';
 import { type Backup, NotRestored, type Restored, restoreBackup } from '../embedded/backup-cluster.ts';
 import { ROLE } from '../embedded/postgres-cluster.ts';
+import { Matcher } from '../matcher/matcher.ts';
 import { photoPath } from '../photos/photo-storage.ts';
 import type { Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { MIGRATIONS } from '../runtime/database.ts';
 import * as checks from '../store/operator/backup-checks.ts';
+import { openStore } from '../store/store.ts';
 
 /** Photos that one statement names. */
 const PHOTOS_PART = 5_000;
@@ -73,6 +76,7 @@ async function readFindings(
     ...broken.map(({ rule, count, ids }) =>
       bad('orders', `${count} ${rule} (${ids.join(', ')}${count > ids.length ? ', …' : ''})`),
     ),
+    await checkStart(sql),
     await checkPhotos(sql, photos),
     checkSecrets(await checks.readSecrets(sql)),
     await checkPassword(sql, kind === 'base backup' ? given.dataDir : null),
@@ -88,6 +92,21 @@ function describe({ orders, newestOrderAt, now }: checks.Recovery): string {
   const minutes = Math.floor((now.getTime() - newestOrderAt.getTime()) / 60_000);
   const age = `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return `the newest of ${orders} orders is of ${newestOrderAt.toISOString()}, ${age} ago`;
+}
+
+/** Whether memory can be filled from it, as at a start of the service. */
+async function checkStart(sql: Sql): Promise<Finding> {
+  const started = performance.now();
+  const store = openStore({ sql, commits: sql, lists: sql, processId: 'backup check' });
+  try {
+    const matcher = new Matcher(await store.loadTiers());
+    await new Fleet(matcher, store, { driverFreed: () => undefined }).rebuild();
+    const orders = matcher.waitingCount() + matcher.laterCount();
+    const seconds = Math.ceil((performance.now() - started) / 1000);
+    return ok('start', `${[...matcher.driverIds()].length} drivers and ${orders} waiting orders, read in ${seconds} s`);
+  } catch (error) {
+    return bad('start', `drivers and waiting orders cannot be read: ${(error as Error).message}`);
+  }
 }
 
 async function checkPhotos(sql: Sql, folder: string | null): Promise<Finding> {

@@ -48,6 +48,13 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
     await live.run('pg_dump', '--format=custom', `--file=${dump}`);
     const { code, of } = await checkBackup(dump, '--data-dir', data.dataDir, '--temporary', live.folder);
     expect(of('orders')).toEqual([expect.objectContaining({ status: 'ok' })]);
+    expect(of('start')).toEqual([
+      {
+        check: 'start',
+        status: 'ok',
+        says: expect.stringMatching(/^\d+ drivers and 1 waiting orders, read in \d+ s$/),
+      },
+    ]);
     expect(of('photos')).toEqual([{ check: 'photos', status: 'ok', says: 'all 1 are there' }]);
     expect(of('secrets')).toEqual([
       expect.objectContaining({ status: 'ok', says: expect.stringMatching(/the keys of pushes$/) }),

@@ -12,6 +12,7 @@ import { migrateDatabase } from '../postgres/migrate.ts';
 import { MIGRATIONS } from '../runtime/database.ts';
 import * as checks from '../store/operator/backup-checks.ts';
 import { openStore } from '../store/store.ts';
+import { errorFields } from '../telemetry.ts';
 
 /** Photos that one statement names. */
 const PHOTOS_PART = 5_000;
@@ -105,7 +106,9 @@ async function checkStart(sql: Sql): Promise<Finding> {
     const seconds = Math.ceil((performance.now() - started) / 1000);
     return ok('start', `${[...matcher.driverIds()].length} drivers and ${orders} waiting orders, read in ${seconds} s`);
   } catch (error) {
-    return bad('start', `drivers and waiting orders cannot be read: ${(error as Error).message}`);
+    // Its message may quote what is stored.
+    const { name, code } = errorFields(error);
+    return bad('start', `drivers and waiting orders cannot be read: ${code ?? name}`);
   }
 }
 

@@ -27,6 +27,8 @@ const REDIS_LOADING_RETRY_MS = 500;
 const QUEUE_QUERY_MS = 30_000;
 /** Time for which BullMQ has Redis block while a worker waits for jobs. */
 const BULLMQ_BLOCK_MS = 10_000;
+/** Longest wait of a stop for the last mark of what Redis has: a server that is silent must not take the others' time. */
+const LAST_MARK_MS = 500;
 
 below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });
 
@@ -109,7 +111,7 @@ export function openRelay(
   closers: Closers,
 ): Relay {
   const marks = startWriteMarks(backend, store, logger);
-  closers.add('write marks', () => marks.close());
+  closers.add('write marks', () => marks.close(), LAST_MARK_MS);
   const queues = createQueues(backend, marks, logger);
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
   const { charges, texts } = vendorRates(config);

@@ -6,9 +6,9 @@ import { dispatchFrom as dueAt, promiseOf, timeErrors, windowOf } from '../domai
 import { roundedToKilometer } from '../domain/shown-position.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { TimeRange } from '../domain/time-range.ts';
-import { DEFAULT_SIZE, type Size } from '../domain/vehicle.ts';
+import { DEFAULT_SIZE } from '../domain/vehicle.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
-import type { Matcher } from '../matcher/matcher.ts';
+import type { DriverQuery, Matcher } from '../matcher/matcher.ts';
 import type { WaitReason } from '../matcher/wait-reason.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { RetailerKey } from '../store/accounts/retailers.ts';
@@ -75,7 +75,8 @@ export function createQuoteOrder(deps: {
     const dueMs = dueAt(times, trip, nowMs);
     const dispatchFrom = dueMs === null ? null : new Date(dueMs);
     const deliverBy = promiseOf(times, tier, nowMs);
-    const driver = hold === null && dueMs === null ? nearestDriver(tier, pickup.point, size, nowMs) : null;
+    const asked = { size, readyAtMs: times.readyAt?.getTime(), deliverAfterMs: times.deliverAfter?.getTime(), nowMs };
+    const driver = hold === null && dueMs === null ? nearestDriver(trip, asked) : null;
     const isWanted = driver === null && dueMs === null;
     const door = dropoff && { ...dropoff.point, accuracyMeters: dropoff.accuracyMeters };
     return {
@@ -96,9 +97,13 @@ export function createQuoteOrder(deps: {
    * The driver who would get the order, in the middle of a square of about 1 km: as exact as a customer sees
    * one before the pickup, so that quotes from all sides do not tell where drivers are.
    */
-  function nearestDriver(tier: Tier, point: Point, size: Size, nowMs: number): { point: Point; ageMs: number } | null {
-    const found = matcher.nearest({ tierId: tier.id, point, radiusMeters: tier.radiusMeters, nowMs, size });
+  function nearestDriver(
+    { tier, pickup, dropoff }: { readonly tier: Tier; readonly pickup: Point; readonly dropoff: Point | null },
+    asked: Pick<DriverQuery, 'size' | 'readyAtMs' | 'deliverAfterMs' | 'nowMs'>,
+  ): { point: Point; ageMs: number } | null {
+    const { id: tierId, radiusMeters } = tier;
+    const found = matcher.nearest({ ...asked, tierId, point: pickup, dropoff, radiusMeters });
     const position = found && matcher.driver(found.driverId)?.position;
-    return position ? { point: roundedToKilometer(position), ageMs: Math.max(0, nowMs - position.atMs) } : null;
+    return position ? { point: roundedToKilometer(position), ageMs: Math.max(0, asked.nowMs - position.atMs) } : null;
   }
 }

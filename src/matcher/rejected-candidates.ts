@@ -1,9 +1,11 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import type { RejectedCandidate, RejectionReason } from '../domain/rejected-candidate.ts';
+import { DEFAULT_VEHICLE } from '../domain/vehicle.ts';
 import { distanceMeters } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
 import type { DriverQuery, DriverSearch, FoundDriver } from './driver-search.ts';
 import type { Drivers } from './drivers.ts';
+import { canDoFrom } from './trip.ts';
 
 /** Most rejected candidates of each kind recorded with an assignment, 50 bytes each. */
 export const MAX_REJECTED_CANDIDATES = 5;
@@ -51,13 +53,20 @@ function reasonFor(
   driver: FleetDriver,
   distanceMeters: number,
   isSetAside: boolean,
-  { tierId, radiusMeters, nowMs, chosen }: Decision,
+  decision: Decision,
 ): RejectionReason {
+  const { tierId, radiusMeters, nowMs, chosen } = decision;
   if (!driver.onDuty) return 'off_duty';
   if (!driver.tierIds.includes(tierId)) return 'not_qualified';
   if (driver.carried.length > 0) return 'busy';
   if (isSetAside) return 'lost';
   if (!driver.position || driver.position.atMs < nowMs - POSITION_FRESH_MS) return 'silent';
   if (distanceMeters > radiusMeters) return 'out_of_radius';
+  const carrier = {
+    ...driver.position,
+    vehicle: driver.vehicle ?? DEFAULT_VEHICLE,
+    untilMs: driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY,
+  };
+  if (!canDoFrom(carrier, { ...decision, pickup: decision.point }, nowMs)) return 'not_qualified';
   return distanceMeters > chosen.distanceMeters ? 'farther' : 'available';
 }

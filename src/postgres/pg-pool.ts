@@ -30,7 +30,7 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
     }
   }
 
-  async function setUp(client: ClientBase): Promise<void> {
+  async function asPrimary(client: ClientBase): Promise<void> {
     const question = {
       text: "select pg_is_in_recovery() as standby, set_config('search_path', $1, false)",
       values: [schema],
@@ -41,7 +41,7 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
     if (client instanceof HostClient) client.isPrimary = true;
   }
   // The pool waits for `onConnect`, which its types do not know.
-  const own: object = { Client: HostClient, onConnect: setUp };
+  const own: object = { Client: HostClient, onConnect: asPrimary };
   return {
     open: (settings) => new Pool({ ...settings, ...own }),
     hosts: urls.length,

@@ -11,7 +11,9 @@ import { within } from './within.ts';
 /** Longest time from one mark of a process to the next, and so until a loss is noticed. Below RELAY_MARK_MS. */
 export const WRITE_MARK_MS = 1_000;
 /** Time for which Redis keeps the marks of a process that makes none. A longer silence counts as a loss. */
-const WRITE_MARKS_KEPT_SECONDS = 3_600;
+const WRITE_MARKS_KEPT_SECONDS = 7 * 86_400;
+/** Most tries of the last note, each of which another process's may be ahead of. */
+const LAST_NOTE_TRIES = 3;
 
 below({ WRITE_MARK_MS }, { RELAY_MARK_MS });
 
@@ -74,18 +76,20 @@ export function startWriteMarks(
     if (isLost) {
       // The counter starts from where Redis is, so that a loss is told once.
       last = Number(counted);
+      // Told again where it is refused.
+      isDoubtful = true;
       await tell();
       isDoubtful = false;
     }
     return { key, count: Number(counted) };
   }
 
-  /** Compares the mark that was noted last, by whichever process, and notes a newer one. */
-  async function note(own: RedisMark): Promise<void> {
+  /** Compares the mark that was noted last, by whichever process, and notes a newer one; false if another did meanwhile. */
+  async function note(own: RedisMark): Promise<boolean> {
     const noted = await store.readRedisMark();
     // Of its own this process has told already.
     if (noted.key !== key && Number(await within(connection.get(noted.key))) < noted.count) await tell();
-    await store.noteRedisMark(noted, own);
+    return store.noteRedisMark(noted, own);
   }
 
   /** Makes a mark; null where it could not be made. */
@@ -101,13 +105,12 @@ export function startWriteMarks(
 
   async function tick(): Promise<void> {
     const own = await tried();
-    if (own === null) return;
+    if (own === null || isClosed) return;
     noting ??= note(own)
-      .catch(report)
+      .then(() => undefined, report)
       .finally(() => {
         noting = undefined;
       });
-    await noting;
   }
 
   const timer = setInterval(() => void tick(), WRITE_MARK_MS);
@@ -118,7 +121,8 @@ export function startWriteMarks(
       clearInterval(timer);
       connection.off('close', doubt);
       await noting;
-      await tick();
+      const own = await tried();
+      for (let tries = LAST_NOTE_TRIES; own && tries > 0; tries--) if (await note(own)) return;
     },
   };
 }

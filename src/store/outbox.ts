@@ -121,11 +121,12 @@ export async function readRedisMark({ sql }: Db): Promise<RedisMark> {
   return { key: row?.key, count: Number(row?.count) };
 }
 
-/** Notes a mark in the place of `compared`, unless another process was faster, whose mark tells as much. */
-export async function noteRedisMark({ sql }: Db, compared: RedisMark, { key, count }: RedisMark): Promise<void> {
-  await sql`
+/** Notes a mark in the place of `compared`; false, without effect, if another process was faster. */
+export async function noteRedisMark({ sql }: Db, compared: RedisMark, { key, count }: RedisMark): Promise<boolean> {
+  const result = await sql`
     update redis_mark set key = ${key}, count = ${count}::int8
     where key = ${compared.key} and count = ${compared.count}::int8`;
+  return result.count > 0;
 }
 
 export type Backlog = {

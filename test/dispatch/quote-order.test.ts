@@ -57,6 +57,27 @@ it('says when the nearest driver would have the parcel and be at the door, and c
   expect(matcher.freeCount()).toBe(1);
 });
 
+it.each([
+  ['ready now', {}, true],
+  ['ready too late', { readyAt: new Date(NOW_MS + 8 * 60_000) }, false],
+  ['wanted too late', { deliverAfter: new Date(NOW_MS + 11 * 60_000) }, false],
+])('knows when the only driver goes home, for what is %s', async (_, times, isDriverAvailable) => {
+  const { quote, matcher } = world({ driver: STORE_POINT });
+  const position = { ...STORE_POINT, atMs: NOW_MS };
+  const onDutyUntilMs = NOW_MS + 10 * 60_000;
+  matcher.putDriver({
+    id: 'd',
+    tierIds: ['standard'],
+    onDuty: true,
+    onDutyUntilMs,
+    position,
+    freeSinceMs: 0,
+    carried: [],
+  });
+  const extras = { size: 'small', readyAt: null, deliverAfter: null, deliverBy: null, ...times } as never;
+  expect(await quote({ ...request, extras }, key)).toMatchObject({ kind: 'serviceable', isDriverAvailable });
+});
+
 it('tells of a driver’s place no more than its square of a kilometer', async () => {
   const seen = await Promise.all(
     [0, 100, 200, 300].map(async (meters) => world({ driver: east(meters) }).quote(request, key)),

@@ -37,6 +37,7 @@ ignore_startup_parameters = statement_timeout
 default_pool_size = 50
 `,
   );
+  for (const each of [file, users]) chmodSync(each, 0o644);
   const user = process.geteuid?.() === 0 ? NOBODY : {};
   const { stop } = await startForeground(findPgbouncer() ?? 'pgbouncer', [file], port, user);
   return {

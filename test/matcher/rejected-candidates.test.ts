@@ -44,6 +44,16 @@ describe('the rejected candidates of a decision', () => {
     ]);
   });
 
+  it('are not qualified without the vehicle, or where they go home before it could be brought', () => {
+    put('small', 100, { vehicle: 'bike' });
+    put('homeward', 200, { vehicle: 'van', onDutyUntilMs: NOW + 60_000 });
+    put('chosen', 500, { vehicle: 'van' });
+    const order = { size: 'large', dropoff: displaced(STORE, 3_000, 0) } as const;
+    const chosen = matcher.nearest({ ...QUERY, ...order }) as FoundDriver;
+    expect(chosen.driverId).toBe('chosen');
+    expect(rejected(chosen, order)).toEqual(['small not_qualified', 'homeward not_qualified']);
+  });
+
   it('have their distance to the pickup', () => {
     put('chosen', 500);
     put('next', 700);

@@ -25,11 +25,11 @@ async function untilNoted(isIt: (mark: RedisMark) => boolean): Promise<RedisMark
 }
 
 /** What a process has of Redis. */
-async function openProcess({ url, prefix }: FreshRedis) {
+async function openProcess({ url, prefix }: FreshRedis, store = storeOf(database.sql)) {
   const connection = new Redis(url, { maxRetriesPerRequest: null });
   await connection.ping();
   const backend = { kind: 'redis', connection, prefix } satisfies QueueBackend;
-  const marks = startWriteMarks(backend, storeOf(database.sql), createLogger('silent'));
+  const marks = startWriteMarks(backend, store, createLogger('silent'));
   return {
     connection,
     marks,
@@ -77,3 +77,25 @@ test.skipIf(!there).each([
   await untilNoted((mark) => mark.count > count);
   expect(await second.recoveries()).toBe(0);
 });
+
+test.skipIf(!there)(
+  'the end of a process notes its last mark, also where another one notes in the same moment',
+  async () => {
+    const redis = (await freshRedis()) as Required<FreshRedis>;
+    onTestFinished(redis.stop);
+    const store = storeOf(database.sql);
+    let others = 0;
+    const raced: typeof store = {
+      ...store,
+      async noteRedisMark(compared, own) {
+        if (others < 2) await store.noteRedisMark(compared, { key: 'of another', count: -++others });
+        return store.noteRedisMark(compared, own);
+      },
+    };
+    const process = await openProcess(redis, raced);
+    await process.marks.close();
+    const last = await store.readRedisMark();
+    expect(await process.connection.get(last.key)).toBe(String(last.count));
+    process.connection.disconnect();
+  },
+);

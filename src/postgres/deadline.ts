@@ -94,8 +94,7 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
         resolve(rows);
       };
       statement.reject = (error) => {
-        // Its connection led to a standby: it waits for the next one, within its deadline.
-        if (self.state === null && isDestroyed(error) && pending.has(giveUp)) return handler(self);
+        if (self.state === null && isOfConnection(error) && pending.has(giveUp)) return handler(self);
         if (isOfStandby(error)) breaker?.sawStandby();
         finish();
         reject(error);
@@ -114,8 +113,14 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
   }) as unknown as Sql;
 }
 
-const isDestroyed = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'CONNECTION_DESTROYED';
+/**
+ * What an unsent statement may get instead of a connection, for which it waits on, within its deadline: that the one
+ * opened for it led to a standby, or how the connection before was ended with a statement on it, which the client tells
+ * the first statement of the next one (postgres 3.4.9).
+ */
+const OF_CONNECTIONS: ReadonlySet<unknown> = new Set(['CONNECTION_DESTROYED', '57P01', '57P02']);
+const isOfConnection = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && OF_CONNECTIONS.has(error.code);
 
 /** Only a standby refuses a write of the service, as none of its settings makes a session read-only. */
 const isOfStandby = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '25006';

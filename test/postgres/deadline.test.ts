@@ -36,6 +36,17 @@ describe('a bounded statement', () => {
     await expect(sql`select pg_sleep(10)`).rejects.toMatchObject({ code: '57014' });
   });
 
+  it('is not told how the connection before was ended', async () => {
+    const sql = pool({ max: 1, applicationName: 'ended test' });
+    const asleep = fate(sql`select pg_sleep(60)`);
+    const end = () => database.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'ended test' and state = 'active' and datname = current_database()`;
+    await expect.poll(end).toHaveLength(1);
+    expect(await asleep).toBe('unknown');
+    expect(await fate(sql`select 1`)).toBe('done');
+  });
+
   it('is unknown if its deadline passes after it was sent', async () => {
     const sql = pool({ max: 1 });
     await sql`select 1`;

@@ -23,8 +23,11 @@ describe.skipIf(PROGRAMS === undefined)('the check of a base backup', () => {
     base = join(live.folder, 'base');
     await live.run('pg_basebackup', `--pgdata=${base}`, '--checkpoint=fast', '--write-recovery-conf');
     await add();
-    const [now] = await live.sql`select clock_timestamp() as now`;
-    between = now?.now;
+    // A date has milliseconds: of the one in which the order was made a part may be over.
+    const [next] = await live.sql`
+      select date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond' as at`;
+    between = next?.at;
+    await live.sql`select pg_sleep_until(${between})`;
     await add();
     const [segment] = await live.sql`select pg_walfile_name(pg_switch_wal()) as name`;
     last = segment?.name;

@@ -21,9 +21,9 @@ test.skipIf(!ANALYZE)('systemd takes the units without a word (needs systemd-ana
     writeFileSync(file, unit(name).replace('/usr/bin/node', process.execPath));
     return file;
   });
-  // Its exit code is 0 for a line that it does not know.
+  // Its exit code is 0 for a line that it does not know. It may have something to say of the system's own units, too.
   const { stdout, stderr } = await promisify(execFile)(ANALYZE ?? '', ['verify', '--man=no', ...files]);
-  expect(stdout + stderr).toBe('');
+  expect((stdout + stderr).split('\n').filter((line) => line.includes('sameday'))).toEqual([]);
 });
 
 test('the units are alike but for what they run, and where', () => {

@@ -27,7 +27,7 @@ const REDIS_LOADING_RETRY_MS = 500;
 const QUEUE_QUERY_MS = 30_000;
 /** Time for which BullMQ has Redis block while a worker waits for jobs. */
 const BULLMQ_BLOCK_MS = 10_000;
-/** Longest wait of a stop for the last mark of what Redis has: a server that is silent must not take the others' time. */
+/** Longest wait of a stop for the last mark of what Redis has, so that a silent server leaves time for other parts. */
 const LAST_MARK_MS = 500;
 
 below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });

@@ -1,6 +1,7 @@
 /**
  * Why a driver did not get an order. `excluded`: the driver gave it back before. `lost`: the driver was
- * tried, and the tables said that they are not free. `not_qualified`: by tier, vehicle or the end of their shift. `farther`: the driver was free, and farther away.
+ * tried, and the tables said that they are not free. `not_qualified`: by tier, vehicle or the end of their shift.
+ * `farther`: the driver was free, and farther away.
  * `available`: the driver was as good a choice, and took another order, or became free, in the same moment.
  * `costlier`: the planner would have paid more with the driver.
  */

@@ -25,8 +25,8 @@ export type SeekingOrder = Pick<WaitingOrder, 'tierId' | 'size' | 'excludedDrive
  * The first reason that holds why an order waits: nobody is on duty; nobody on duty serves the tier; nobody who
  * does has a vehicle that carries the parcel; of those who have, all have given the order back; the others carry
  * an order; the free ones among the others are beyond the radius, have been silent for too long, or go home before they
- * could bring it. The last one is `given_back`, too, if a driver who gave the order back is free: they may be the only one in reach. Costs no
- * search.
+ * could bring it. The last one is `given_back`, too, if a driver who gave the order back is free: they may be the only
+ * one in reach. Costs no search.
  */
 export function waitReason(drivers: Drivers, order: SeekingOrder): WaitReason {
   const { tierId, size = DEFAULT_SIZE, excludedDriverIds } = order;

@@ -22,9 +22,9 @@ export type DatabaseClock = Clock & {
  * may be wrong by hours.
  *
  * The difference is measured at start and every CLOCK_SYNC_MS by Cristian's algorithm (Cristian 1989): the
- * database's time counts as that of the middle of the round trip, so the error is at most half a round trip, and that of what is kept a whole one.
- * A round trip longer than CLOCK_ROUND_TRIP_MS is left out, as when the process was suspended, and so is a
- * difference that this error alone explains.
+ * database's time counts as that of the middle of the round trip, so the error is at most half a round trip. Two
+ * measurements are left out: one whose round trip is longer than CLOCK_ROUND_TRIP_MS, as when the process was
+ * suspended, and one that differs from what is known by no more than its own error.
  */
 export async function createDatabaseClock(sql: Sql, logger: Logger): Promise<DatabaseClock> {
   const measure = async (): Promise<{ readonly offsetMs: number; readonly tookMs: number }> => {

@@ -84,8 +84,8 @@ export function connect(options: {
     // Its `read-write` takes a standby for a primary (postgres 3.4.9). It does not look at all where the connection
     // before was lost with a statement on it, so that `keepToPrimary` closes what leads elsewhere.
     target_session_attrs: 'primary',
-    // In seconds, at most 0.2: the client's own backoff of up to 20 s would leave a recovered database unused. Statements
-    // that wait are few, as the breaker opens.
+    // In seconds, at most 0.2: the client's own backoff of up to 20 s would leave a recovered database unused. Few
+    // statements wait so, as the breaker opens.
     backoff: (retries) => Math.min(2 ** retries / 100, 0.2) * (0.5 + Math.random() / 2),
     onnotice: options.onnotice ?? (() => undefined),
     connection: {

@@ -84,7 +84,7 @@ export function startWriteMarks(
     return { key, count: Number(counted) };
   }
 
-  /** Compares the mark that was noted last, by whichever process, and notes a newer one; false if another did meanwhile. */
+  /** Compares the mark that any process noted last, and notes a newer one; false if another process did meanwhile. */
   async function note(own: RedisMark): Promise<boolean> {
     const noted = await store.readRedisMark();
     // Of its own this process has told already.

@@ -74,12 +74,13 @@ export function startWriteMarks(
     const isLost = isDoubtful || Number(counted) <= last;
     last = Math.max(last, Number(counted));
     if (isLost) {
-      // The counter starts from where Redis is, so that a loss is told once.
+      // The counter starts from where Redis is, so that a loss is told once, and again only where that was refused.
       last = Number(counted);
-      // Told again where it is refused.
-      isDoubtful = true;
-      await tell();
       isDoubtful = false;
+      await tell().catch((error: unknown) => {
+        isDoubtful = true;
+        throw error;
+      });
     }
     return { key, count: Number(counted) };
   }

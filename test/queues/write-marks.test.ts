@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { QueueBackend } from '../../src/queues/backend.ts';
 import { createJobLossCheck } from '../../src/queues/job-loss.ts';
 import { startWriteMarks, type WriteMarks } from '../../src/queues/write-marks.ts';
@@ -58,6 +58,20 @@ test.skipIf(!hasRedis())('a Redis that has lost its last writes is recovered fro
   for (let i = 0; i < 3; i++) marks.mark();
   await expect.poll(async () => Number(await connection.get(key))).toBeGreaterThanOrEqual(4);
   expect(await recoveries()).toBe(0);
+});
+
+test.skipIf(!hasRedis())('a loss is told again where Redis refuses the notice of it', async () => {
+  for (let i = 0; i < 3; i++) marks.mark();
+  const key = await keyOf();
+  await expect.poll(async () => Number(await connection.get(key))).toBeGreaterThanOrEqual(3);
+  await connection.set(key, 1);
+  const refusal = Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' });
+  const set = vi.spyOn(connection, 'set').mockRejectedValueOnce(refusal);
+  onTestFinished(() => set.mockRestore());
+  marks.mark();
+  await expect.poll(() => set.mock.calls.length).toBe(1);
+  marks.mark();
+  await expect.poll(recoveries).toBe(1);
 });
 
 test.skipIf(!hasRedis())('a mark on its way when the connection is lost counts as a loss', async () => {

@@ -59,6 +59,26 @@ export const mayTake = (sql: Sql, slot: Fragment): Fragment => sql`
 export const keyIsGood = (sql: Sql): Fragment =>
   sql`(k.revoked_at is null and (k.valid_until is null or k.valid_until > now()))`;
 
+/*
+ * What statements that know the id of their row ask of it besides. `is true` hides it from Postgres, which would else
+ * look for the row in the index over all that are owed or wait: it takes that for empty where it was when Postgres last
+ * looked, so that each job and each gift would cost as much as all the others that are open.
+ */
+
+/**
+ * Whether a job is owed, for a statement that knows its id.
+ *
+ * @param job the alias of the outbox
+ */
+export const isOwed = (sql: Sql, job: Fragment): Fragment => sql`(${job}.done_at is null) is true`;
+
+/**
+ * Whether an order waits for a driver, or for its time, for a statement that knows its id.
+ *
+ * @param order the alias of the orders' table
+ */
+export const isWaiting = (sql: Sql, order: Fragment): Fragment => sql`(${order}.status = 'pending_dispatch') is true`;
+
 /** Time for which a new job is left to the process that committed it. */
 export const firstLease = (sql: Sql): Fragment => sql`make_interval(secs => ${OUTBOX_FIRST_LEASE_SECONDS})`;
 

@@ -1,6 +1,6 @@
 import { below, JOB_ATTEMPTS, JOB_BACKOFF_MS, STRIPE_TIMEOUT_MS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { OUTBOX_FIRST_LEASE_SECONDS, rowsOf } from './fragments.ts';
+import { isOwed, OUTBOX_FIRST_LEASE_SECONDS, rowsOf } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows, QUEUES, type QueueName } from './outbox-rows.ts';
 
 /** Time for which the sweeper leaves a row that it took itself, which has the same way to go. */
@@ -33,7 +33,7 @@ export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Pro
   await sql`
     update outbox o set lease_until = greatest(o.run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     from (${HANDED_OVER(sql, rows)}) h
-    where o.id = h.id and o.relays = h.relays and o.done_at is null and o.lease_until > now()`;
+    where o.id = h.id and o.relays = h.relays and ${isOwed(sql, sql`o`)} and o.lease_until > now()`;
 }
 
 /**
@@ -54,7 +54,8 @@ export async function endLeases({ sql }: Db, limit: number): Promise<number> {
 
 /** Leaves owed rows to the next sweep. */
 export async function putBack({ sql }: Db, ids: readonly number[]): Promise<void> {
-  await sql`update outbox set lease_until = now() where id = any(${[...ids]}::int8[]) and done_at is null`;
+  await sql`
+    update outbox b set lease_until = now() where b.id = any(${[...ids]}::int8[]) and ${isOwed(sql, sql`b`)}`;
 }
 
 /**
@@ -65,8 +66,8 @@ export async function leaveToSweepers({ sql, processId }: Db, ids: readonly numb
   if (ids.length === 0) return;
   await sql`
     with left_over as (
-      update outbox set lease_until = now()
-      where id = any(${[...ids]}::int8[]) and done_at is null returning id
+      update outbox b set lease_until = now()
+      where b.id = any(${[...ids]}::int8[]) and ${isOwed(sql, sql`b`)} returning b.id
     )
     select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from left_over having count(*) > 0`;
 }
@@ -94,13 +95,14 @@ export async function takeExpired(
 /** Marks a row as done, or as given up with a failure code. The first result is kept. */
 export async function finishOutbox({ sql }: Db, id: number, failureCode: string | null): Promise<void> {
   await sql`
-    update outbox set done_at = now(), failure_code = ${failureCode}
-    where id = ${id} and done_at is null`;
+    update outbox b set done_at = now(), failure_code = ${failureCode}
+    where b.id = ${id} and ${isOwed(sql, sql`b`)}`;
 }
 
 /** Marks rows as done, for jobs that found nothing to do; returns them by their ids as text. */
 export async function finishJobs({ sql }: Db, ids: readonly number[]): Promise<Map<string, true>> {
-  await sql`update outbox set done_at = now() where id = any(${[...ids]}::int8[]) and done_at is null`;
+  await sql`
+    update outbox b set done_at = now() where b.id = any(${[...ids]}::int8[]) and ${isOwed(sql, sql`b`)}`;
   return new Map(ids.map((id) => [String(id), true]));
 }
 

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import { WEBHOOK_DISABLE_SECONDS } from '../../limits.ts';
 import type { Db } from '../db.ts';
-import { jobsAsJson, OUTBOX_FIRST_LEASE_SECONDS } from '../fragments.ts';
+import { isOwed, jobsAsJson, OUTBOX_FIRST_LEASE_SECONDS } from '../fragments.ts';
 import { type OutboxRow, parseOutboxRows } from '../outbox-rows.ts';
 import { releaseNext } from './parked-parts.ts';
 import { webhookOf } from './webhook-parts.ts';
@@ -92,7 +92,7 @@ export async function recordDelivered(
 ): Promise<OutboxRow[]> {
   const [row] = await sql`
     with job as (
-      update outbox set done_at = now() where id = ${delivery.outboxId} and done_at is null returning id
+      update outbox set done_at = now() where id = ${delivery.outboxId} and ${isOwed(sql, sql`outbox`)} returning id
     ), recovered as (
       update webhooks w set failing_since = null, retry_at = null
       where ${isEndpoint(sql, delivery)} and failing_since is not null
@@ -156,7 +156,7 @@ export async function recordFailedAttempt(
       returning id, queue, order_id, retailer_id, run_at, relays
     ), given_up as (
       update outbox set done_at = now(), failure_code = ${result}
-      where id = ${delivery.outboxId} and done_at is null and ${retryInSeconds === null}
+      where id = ${delivery.outboxId} and ${isOwed(sql, sql`outbox`)} and ${retryInSeconds === null}
         and exists (select from tried)
       returning id
     ), released as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases, own)}
@@ -171,7 +171,8 @@ export async function recordFailedAttempt(
 export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, why: string): Promise<void> {
   await sql`
     with job as (
-      update outbox set done_at = now(), failure_code = ${why} where id = ${delivery.outboxId} and done_at is null
+      update outbox set done_at = now(), failure_code = ${why}
+      where id = ${delivery.outboxId} and ${isOwed(sql, sql`outbox`)}
     )
     update webhook_deliveries set status = 'failed', result = coalesce(result, ${why})
     where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'`;
@@ -188,4 +189,4 @@ const isEndpoint = (sql: Sql, { endpoint }: OwedDelivery): Fragment =>
 const postpone = (sql: Sql, { outboxId, relays }: OwedDelivery, seconds: number) => sql`
   update outbox set relays = relays + 1, run_at = now() + make_interval(secs => ${seconds}),
     lease_until = now() + make_interval(secs => ${seconds + OUTBOX_FIRST_LEASE_SECONDS})
-  where id = ${outboxId} and done_at is null and relays = ${relays}`;
+  where id = ${outboxId} and ${isOwed(sql, sql`outbox`)} and relays = ${relays}`;

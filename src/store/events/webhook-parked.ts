@@ -1,6 +1,6 @@
 import { WAITING_REASONS, type WaitingReason } from '../../domain/webhook.ts';
 import type { Db } from '../db.ts';
-import { jobsAsJson } from '../fragments.ts';
+import { isOwed, jobsAsJson } from '../fragments.ts';
 import { type OutboxRow, parseOutboxRows } from '../outbox-rows.ts';
 import { isParked, parkedUntil, receivers, release, waitingBecause, waitingSince } from './parked-parts.ts';
 
@@ -23,7 +23,7 @@ export async function parkDelivery({ sql }: Db, { outboxId, relays, endpoint }: 
   await sql`
     update outbox set parked_for = ${endpoint?.id ?? null}, parked_at = run_at, relays = relays + 1,
       run_at = ${parkedUntil(sql)}, lease_until = ${parkedUntil(sql)}
-    where id = ${outboxId} and done_at is null and relays = ${relays}`;
+    where id = ${outboxId} and ${isOwed(sql, sql`outbox`)} and relays = ${relays}`;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Fragment, Row, Sql } from 'postgres';
 import { firstIdAt } from '../../domain/ids.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../../limits.ts';
 import type { Db } from '../db.ts';
+import { isWaiting } from '../fragments.ts';
 import { DUE_TOLERANCE_MS, fleetOnDuty, isNotYet, whyWaiting } from '../orders/order-times.ts';
 import type { Printable } from '../pages.ts';
 import { LIST_CLOCK_DAYS } from '../pages.ts';
@@ -112,7 +113,7 @@ const without = (fields: Fields, ...names: readonly string[]): Fields =>
 export async function nudgeOrder({ sql, processId }: Db, id: string): Promise<boolean> {
   const rows = await sql`
     select pg_notify('sameday', ${processId} || ':order:' || id) from orders
-    where id = ${id} and status = 'pending_dispatch' and not ${isNotYet(sql, sql`orders`)}`;
+    where id = ${id} and ${isWaiting(sql, sql`orders`)} and not ${isNotYet(sql, sql`orders`)}`;
   return rows.length === 1;
 }
 

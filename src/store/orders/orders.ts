@@ -6,7 +6,7 @@ import type { Lease, ShownPlan } from '../../domain/plan.ts';
 import type { ChosenDriver } from '../../domain/rejected-candidate.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED } from '../../limits.ts';
 import type { Db } from '../db.ts';
-import { active, jobsAsJson, mayTake } from '../fragments.ts';
+import { active, isOwed, isWaiting, jobsAsJson, mayTake } from '../fragments.ts';
 import { type OutboxRow, parseOutboxRows } from '../outbox-rows.ts';
 import { shownPlan } from '../planning/plan-readings.ts';
 import { holdsLease } from '../planning/plans.ts';
@@ -23,7 +23,7 @@ const expiring = (sql: Sql, which: Fragment): Fragment => sql`
 /** Expires a waiting order. Null if it no longer waits or its time is not up. */
 export function expireOrder(db: Db, orderId: string): Promise<ChangedOrder | null> {
   const { sql } = db;
-  const update = expiring(sql, sql`id = ${orderId} and status = 'pending_dispatch' and expires_at <= now()`);
+  const update = expiring(sql, sql`id = ${orderId} and ${isWaiting(sql, sql`orders`)} and expires_at <= now()`);
   return changeOrder(db, update, EXPIRED, endOfWait(sql));
 }
 
@@ -95,7 +95,7 @@ export async function assignWaiting(
   const rows = await sql`
     with waiting as materialized (
       select id, retailer_id, payment_status from orders
-      where id = ${orderId} and status = 'pending_dispatch' and expires_at > now() and ${isTime}
+      where id = ${orderId} and ${isWaiting(sql, sql`orders`)} and expires_at > now() and ${isTime}
       for update
     ), leave as materialized (
       select ${isAllowed} as is_given
@@ -128,7 +128,7 @@ export async function assignWaiting(
       where payment_status = 'processing' and (select is_unproven from store) on conflict do nothing
     ), waited as (
       update outbox set done_at = now()
-      where order_id = ${orderId} and queue = 'redispatch' and done_at is null and exists (select from changed)
+      where order_id = ${orderId} and queue = 'redispatch' and ${isOwed(sql, sql`outbox`)} and exists (select from changed)
     ), ${insertJobs(sql, owed)}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )

@@ -1,5 +1,6 @@
 import type { Scenario } from '../../domain/scenario.ts';
 import type { Db } from '../db.ts';
+import { isWaiting } from '../fragments.ts';
 import { isNotYet } from './order-times.ts';
 
 /** What the driver of an order is to do by its scenario; null for most orders. Only the first one loses it. */
@@ -14,7 +15,7 @@ export async function findDriverScenario({ sql }: Db, orderId: string): Promise<
 /** Ends the time of a waiting order now, so that it can be expired; false if it does not wait. */
 export async function endWait({ sql }: Db, orderId: string): Promise<boolean> {
   const rows = await sql`
-    update orders set expires_at = now() where id = ${orderId} and status = 'pending_dispatch' returning id`;
+    update orders set expires_at = now() where id = ${orderId} and ${isWaiting(sql, sql`orders`)} returning id`;
   return rows.length === 1;
 }
 

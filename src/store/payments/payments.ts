@@ -1,7 +1,7 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import type { PaymentStatus } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
-import { rowsOf } from '../fragments.ts';
+import { isOwed, rowsOf } from '../fragments.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from '../orders/changes.ts';
 import { cardOf, waitsOfCards } from './card-tries.ts';
 import { countUnpaid, lockStore, lockUnproven, retailerNotice } from './unproven.ts';
@@ -164,7 +164,7 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
       where p.order_id = i.order_id and p.attempt = i.attempt and p.status = 'sending'
       returning p.order_id, i.intent
     ), job as (
-      update outbox b set done_at = now() from input i where b.id = i.outbox_id and b.done_at is null
+      update outbox b set done_at = now() from input i where b.id = i.outbox_id and ${isOwed(sql, sql`b`)}
     )`;
   const update = sql`
     update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
@@ -221,7 +221,7 @@ export function recordDeclined(
     ${lockOrders(sql, [orderId])}, recorded as (${tried}
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
-      where id = ${outboxId} and done_at is null and ${final}
+      where id = ${outboxId} and ${isOwed(sql, sql`outbox`)} and ${final}
         -- Another worker that sends the charge meanwhile works from this row.
         and (${attempt !== null} or exists (select from recorded))
     )${final ? lockStore(sql) : sql``}`;

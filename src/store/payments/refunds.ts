@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { Db } from '../db.ts';
+import { isOwed } from '../fragments.ts';
 import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
 
 /**
@@ -55,7 +56,7 @@ export function recordRefund(
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const before = sql`job as (
-    update outbox set done_at = now() where id = ${outboxId} and done_at is null
+    update outbox set done_at = now() where id = ${outboxId} and ${isOwed(sql, sql`outbox`)}
   )`;
   // `refund_id` is for processes of the build of before, which know no rows.
   const update = sql`
@@ -82,7 +83,7 @@ export function recordRefundRefused(
       select id from orders where id = ${orderId} for no key update
     ), job as (
       update outbox set done_at = now(), failure_code = ${code}, failure_says = ${says ?? null} from locked
-      where outbox.id = ${outboxId} and order_id = locked.id and done_at is null
+      where outbox.id = ${outboxId} and order_id = locked.id and ${isOwed(sql, sql`outbox`)}
       returning order_id
     )`;
   const update = sql`
@@ -96,7 +97,7 @@ export function recordRefundRefused(
 export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
   const { sql, processId } = db;
   const before = sql`job as (
-    update outbox set done_at = now() where id = ${outboxId} and done_at is null
+    update outbox set done_at = now() where id = ${outboxId} and ${isOwed(sql, sql`outbox`)}
   )`;
   const update = sql`
     update orders set sequence = sequence + 1, payment_status =

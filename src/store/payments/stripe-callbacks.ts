@@ -1,4 +1,5 @@
 import type { Db } from '../db.ts';
+import { isOwed } from '../fragments.ts';
 import { type ChangedOrder, changeOrder, lockOrders, refundJob } from '../orders/changes.ts';
 import { lockUnproven, retailerNotice } from './unproven.ts';
 
@@ -50,7 +51,7 @@ export function recordLatePaid(
       returning p.order_id
     ), job as (
       update outbox b set done_at = now() from recorded
-      where b.order_id = recorded.order_id and b.queue = 'charge' and b.done_at is null
+      where b.order_id = recorded.order_id and b.queue = 'charge' and ${isOwed(sql, sql`b`)}
     )`;
   const update = sql`
     update orders set payment_status = 'paid', payment_failure_code = null, charge_id = ${paymentIntentId},
@@ -78,7 +79,7 @@ export async function askAgain({ sql, processId }: Db, orderId: string, lateSeco
   const rows = await sql`
     with late as (
       update outbox b set lease_until = now()
-      where b.order_id = ${orderId} and b.queue = 'charge' and b.done_at is null and exists (
+      where b.order_id = ${orderId} and b.queue = 'charge' and ${isOwed(sql, sql`b`)} and exists (
         select from payments p where p.order_id = b.order_id and p.status = 'sending'
           and p.first_sent_at <= now() - make_interval(secs => ${lateSeconds}))
       returning id

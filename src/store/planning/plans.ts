@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { Lease, PlannedOrder } from '../../domain/plan.ts';
 import type { Db } from '../db.ts';
-import { NOTICE_IDS, rowsOf } from '../fragments.ts';
+import { isWaiting, NOTICE_IDS, rowsOf } from '../fragments.ts';
 import { isPlannedTier, plannedRange } from './plan-readings.ts';
 
 /** Change of a planned handover of which its store and open pages are told. */
@@ -92,7 +92,7 @@ export async function writePlans(
       limit ${MAX_ESTIMATES_TOLD} for no key update of o skip locked
     ), changed as (
       update orders o set sequence = o.sequence + 1 from moved
-      where o.id = moved.id and o.status = 'pending_dispatch'
+      where o.id = moved.id and ${isWaiting(sql, sql`o`)}
       returning o.id, o.sequence, moved.door_at, ${plannedRange(sql, sql`moved.door_at`)} as range
     ), event as (
       insert into order_events (order_id, sequence, type, data)
@@ -123,7 +123,7 @@ export async function writePlans(
 
 /** Whether the store of the waiting order `o` may be told of its plan now. */
 const mayTell = (sql: Sql): Fragment => sql`
-  o.status = 'pending_dispatch' and ${isPlannedTier(sql)}
+  ${isWaiting(sql, sql`o`)} and ${isPlannedTier(sql)}
   and exists (select from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null)
   and not exists (select from order_events e where e.order_id = o.id and e.type = 'estimate_changed'
                   and e.at > now() - make_interval(secs => ${ESTIMATE_TOLD_EVERY_MS / 1_000}))`;
@@ -134,4 +134,4 @@ const shownAnew = (sql: Sql): Fragment => sql`
   union
   select t.order_id from planned t where not exists (select from plans p where p.order_id = t.order_id)
   union
-  select f.order_id from forgotten f join orders o on o.id = f.order_id where o.status = 'pending_dispatch'`;
+  select f.order_id from forgotten f join orders o on o.id = f.order_id where ${isWaiting(sql, sql`o`)}`;

@@ -1,7 +1,7 @@
 import type { TextKind } from '../../domain/customer-text.ts';
 import type { UndeliverableReason } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
-import { rowsOf } from '../fragments.ts';
+import { isOwed, rowsOf } from '../fragments.ts';
 import { changeOrders, lockOrders } from '../orders/changes.ts';
 import {
   countTexts,
@@ -180,7 +180,7 @@ export function recordTexts(db: Db, texts: readonly RecordedText[], sender: stri
       returning i.*
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
-      from input i where b.id = i.outbox_id and b.done_at is null
+      from input i where b.id = i.outbox_id and ${isOwed(sql, sql`b`)}
     )${optOutsAtTwilio(sql, sender)}`;
   const update = sql`
     update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1

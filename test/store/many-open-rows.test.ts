@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
+import { storeOf } from '../harness/store.ts';
+import { openTransaction } from './transaction.ts';
+
+/*
+ * Orders that wait while no driver is there, and jobs that are owed while a vendor is away. Rows that are read are
+ * counted, so that a few thousand show a scan.
+ */
+const OPEN = 3_000;
+/** Orders whose jobs one statement handles. */
+const BATCH = 10;
+/** Above what a statement reads of the rows that it names, by an index and once more to change them. */
+const MOST_ROWS_READ = 8 * BATCH;
+const SENDER = '+15550100000';
+
+type Job = { readonly id: number; readonly orderId: string; readonly relays: number };
+
+let database: FreshDatabase;
+let store: TestStore;
+let driverId: string;
+let waitingId: string;
+let charges: Job[];
+let texts: Job[];
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  const { sql } = database;
+  store = await addStoreRow(sql);
+  for (const table of ['orders', 'outbox']) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`;
+  // What Postgres knows of the tables is from a quiet hour, in which every order had ended and every job was done.
+  await addRows('expired', new Date());
+  await sql`vacuum (analyze) orders, outbox`;
+  await addRows('pending_dispatch', null);
+  const drivers = await Promise.all(Array.from({ length: BATCH }, () => addDriverRow(sql)));
+  const added = await Promise.all(drivers.map((id) => addOrder(sql, store, { driverId: id })));
+  const ids = added.map(({ orderId }) => orderId);
+  charges = await jobsOf(ids, 'charge');
+  texts = await jobsOf(ids, 'sms');
+  waitingId = (await addOrder(sql, store)).orderId;
+  driverId = await addDriverRow(sql);
+});
+afterAll(() => database.drop());
+
+async function addRows(status: string, doneAt: Date | null): Promise<void> {
+  await database.sql`
+    with added as (
+      insert into orders (id, retailer_id, customer_id, dropoff_address_id, status, delivery_tier, delivery_fee_cents,
+        driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat, pickup_lng,
+        pickup_point_source, created_at, expires_at)
+      select gen_random_uuid(), ${store.retailerId}::uuid, gen_random_uuid(), gen_random_uuid(), ${status}, 'standard',
+        799, 550, 'not_charged', 'none', gen_random_uuid()::text, 'One Test Square', 37.7, -122.4, 'registered', now(),
+        now() + interval '1 hour'
+      from generate_series(1, ${OPEN}::int)
+      returning id, retailer_id
+    )
+    insert into outbox (queue, order_id, retailer_id, run_at, lease_until, done_at)
+    select 'redispatch', id, retailer_id, now() + interval '1 hour', now() + interval '1 hour', ${doneAt}::timestamptz
+    from added`;
+}
+
+async function jobsOf(orderIds: readonly string[], queue: string): Promise<Job[]> {
+  const rows = await database.sql`
+    select id, order_id, relays from outbox where order_id = any(${[...orderIds]}::uuid[]) and queue = ${queue}`;
+  return rows.map((row) => ({ id: Number(row.id), orderId: row.order_id, relays: row.relays }));
+}
+
+/** The rows of orders and jobs that a statement reads. */
+async function rowsRead(work: (store: Store) => Promise<unknown>): Promise<number> {
+  const { sql, rollback } = await openTransaction(database);
+  await work(storeOf(sql));
+  const [read] = await sql`
+    select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
+    where relname in ('orders', 'outbox')`;
+  await rollback();
+  return read?.rows;
+}
+
+const first = (jobs: readonly Job[]): Job => jobs[0] as Job;
+const idsOf = (jobs: readonly Job[]): number[] => jobs.map(({ id }) => id);
+const sent = ({ id, orderId }: Job) => ({
+  orderId,
+  kind: 'on_the_way' as const,
+  result: { status: 'sent' as const, sid: `SM${id}` },
+  outboxId: id,
+});
+
+test.each<[what: string, work: (store: Store) => Promise<unknown>]>([
+  ['hands jobs over', (s) => s.extendLease(charges)],
+  ['puts jobs back', (s) => s.putBack(idsOf(charges))],
+  ['leaves jobs to the sweepers', (s) => s.leaveToSweepers(idsOf(charges))],
+  ['ends jobs', (s) => s.finishJobs(idsOf(charges))],
+  ['ends a job', (s) => s.finishOutbox(first(charges).id, null)],
+  [
+    'records charges',
+    (s) =>
+      s.recordPaid(
+        charges.map(({ id, orderId }) => ({ orderId, attempt: 1, paymentIntentId: `pi_${id}`, outboxId: id })),
+      ),
+  ],
+  [
+    'records a decline',
+    (s) => {
+      const { id, orderId } = first(charges);
+      return s.recordDeclined({ orderId, attempt: 1 }, { failureCode: 'card_declined', final: true }, id);
+    },
+  ],
+  ['asks for a charge again', (s) => s.askAgain(first(charges).orderId, 0)],
+  ['records a refund', (s) => s.recordRefund(first(charges).orderId, 're_1', first(charges).id)],
+  [
+    'records a refused refund',
+    (s) => s.recordRefundRefused(first(charges).orderId, { code: 'charge_disputed' }, first(charges).id),
+  ],
+  ['records that nothing was charged', (s) => s.recordUncharged(first(charges).orderId, first(charges).id)],
+  ['records texts', (s) => s.recordTexts(texts.map(sent), SENDER)],
+  ['records optional texts', (s) => s.recordOptionalTexts(texts.map(sent), SENDER)],
+  [
+    'records dropoffs',
+    (s) => s.recordDropoffs(texts.map(({ id, orderId }) => ({ orderId, dropoff: null, outboxId: id }))),
+  ],
+  ['gives an order to a driver', (s) => s.assignWaiting(waitingId, { driverId, shownMeters: 1, slot: 0 })],
+  ['expires an order', (s) => s.expireOrder(waitingId)],
+  ['has an order tried again', (s) => s.nudgeOrder(waitingId)],
+])('a statement that %s reads no other open one', async (_what, work) => {
+  expect(await rowsRead(work)).toBeLessThan(MOST_ROWS_READ);
+});

@@ -16,6 +16,7 @@ import { openTransaction } from './transaction.ts';
 const ENDED = runs(30_000, 1_000_000);
 /** Above all that is open here, and far below what has ended. */
 const MOST_ROWS_READ = 100;
+const TABLES = ['orders', 'payouts', 'store_events'];
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -36,7 +37,7 @@ afterAll(() => database.drop());
 async function addEnded(sql: Sql): Promise<void> {
   await sql`set session_replication_role = replica`;
   await sql`set maintenance_work_mem = '128MB'`;
-  for (const table of ['orders', 'payouts']) await sql`alter table ${sql(table)} set unlogged`;
+  for (const table of TABLES) await sql`alter table ${sql(table)} set unlogged`;
   const indexes = await sql`
     select indexname as name, indexdef as definition from pg_indexes i
     where tablename = 'orders' and not exists (select from pg_constraint c where c.conname = i.indexname)`;
@@ -58,7 +59,12 @@ async function addEnded(sql: Sql): Promise<void> {
     insert into payouts (order_id, driver_id, amount_cents, status, paid_at)
     select id, driver_id, driver_payout_cents, 'paid', ended_at from orders where status in ('delivered', 'returned')`;
   for (const { definition } of indexes) await sql.unsafe(definition);
-  await sql`vacuum (analyze) orders, payouts`;
+  await sql`
+    insert into store_events (number, order_id, sequence, retailer_id, type, at, status, payment_status)
+    select row_number() over (order by ended_at), id, 1, retailer_id, 'order.delivered', ended_at, status, payment_status
+    from orders where status = 'delivered'`;
+  await sql`update event_head set number = (select max(number) from store_events)`;
+  await sql`vacuum (analyze) orders, payouts, store_events`;
 }
 
 /** What a person has to look after, and what is under way. */
@@ -83,9 +89,14 @@ async function addOpen(sql: Sql): Promise<void> {
   await sql`
     insert into payouts (order_id, driver_id, amount_cents, status, reasons)
     values (${held}, ${driverId}, 550, 'held', '{too_fast}')`;
+  await sql`update orders set delivered_at = now() - interval '30 minutes' where id = ${held}`;
+  await sql`
+    with head as (update event_head set number = number + 1 returning number)
+    insert into store_events (number, order_id, sequence, retailer_id, type, at, status, payment_status)
+    select number, ${held}, 1, ${store.retailerId}, 'order.delivered', now(), 'delivered', 'paid' from head`;
 }
 
-/** What a statement gives, with the rows that it read of orders and payouts and how often it read all of them. */
+/** What a statement gives, with the rows that it read of orders, payouts and events and how often it read all of them. */
 async function reading<Result>(
   work: (store: Store) => Promise<Result>,
 ): Promise<{ result: Result; rows: number; wholeReads: number }> {
@@ -93,7 +104,7 @@ async function reading<Result>(
   const result = await work(storeOf(sql));
   const [read] = await sql`
     select sum(seq_scan)::int as "wholeReads", sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows
-    from pg_stat_xact_user_tables where relname in ('orders', 'payouts')`;
+    from pg_stat_xact_user_tables where relname = any(${TABLES}::text[])`;
   await rollback();
   return { result, rows: read?.rows, wholeReads: read?.wholeReads };
 }
@@ -111,6 +122,13 @@ test('the figures for the operator are read from what is open and of the last da
     payouts: { held: { count: 1, cents: 550 } },
     payouts_last_day: { held: { count: 1, cents: 550 } },
   });
+});
+
+test('how deliveries went is read from those of the last day', async () => {
+  const { result, rows, wholeReads } = await reading((s) => s.readDeliveryStats());
+  expect(result).toMatchObject({ deliveries_per_hour: { last_hour: 1, last_day: 0.04 } });
+  expect(wholeReads).toBe(0);
+  expect(rows).toBeLessThan(MOST_ROWS_READ);
 });
 
 test('what is watched by the metrics is read from what is open', async () => {

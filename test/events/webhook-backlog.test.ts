@@ -1,12 +1,20 @@
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { createWebhookJob } from '../../src/events/webhook.ts';
-import { MAX_WEBHOOKS_PER_ENDPOINT } from '../../src/limits.ts';
+import { MAX_WEBHOOKS_PER_ENDPOINT, WEBHOOK_CONCURRENCY } from '../../src/limits.ts';
+import type { JobHandler } from '../../src/queues/job-handler.ts';
+import { JobPace } from '../../src/queues/job-pace.ts';
+import { createQueues, startWorker } from '../../src/queues/queues.ts';
+import { createRelay } from '../../src/queues/relay.ts';
 import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import type { WebhookOutcome } from '../../src/vendors/webhook-client.ts';
+import type { WebhookClient, WebhookOutcome } from '../../src/vendors/webhook-client.ts';
 import { freshDatabase } from '../harness/database.ts';
+import { freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
+import { gate } from '../http/support.ts';
+import { workerSettings } from '../queues/worker-settings.ts';
 
 const DEAD = 'https://dead.test/';
 const SLOW = 'https://slow.test/';
@@ -14,6 +22,9 @@ const EVENTS = 300;
 /** Between two sweeps; a receiver answers what it was sent in the one before. */
 const STEP_SECONDS = 30;
 const STEPS = (25 * 60) / STEP_SECONDS;
+/** More than BullMQ has for a queue beside those of its jobs. */
+const KEYS_OF_QUEUE = 10;
+const logger = createLogger('silent');
 
 /** Two stores, one with a receiver that is dead and one with a slow one, and every update of the outbox counted. */
 async function openWorld() {
@@ -21,7 +32,7 @@ async function openWorld() {
   onTestFinished(() => database.drop());
   const { sql } = database;
   const store = storeOf(sql, 'test');
-  const retailers = [];
+  const retailers: string[] = [];
   for (const url of [DEAD, SLOW]) {
     const id = newId();
     const shop = { id, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
@@ -38,10 +49,14 @@ async function openWorld() {
     create function count_update() returns trigger language plpgsql as $$
     begin update updates set n = n + 1; return null; end $$;
     create trigger updates_counted after update on outbox for each row execute function count_update();`);
-  await sql`
-    insert into unnumbered_events (order_id, sequence, retailer_id, type, at, status, payment_status)
-    select gen_random_uuid(), n, r, 'order.assigned', now(), 'driver_assigned', 'paid'
-    from unnest(${retailers}::uuid[]) r, generate_series(1, ${EVENTS}) n`;
+  /** Makes EVENTS deliveries to each receiver; gives those that are to be handed over. */
+  async function happen(): Promise<readonly OutboxRow[]> {
+    await sql`
+      insert into unnumbered_events (order_id, sequence, retailer_id, type, at, status, payment_status)
+      select gen_random_uuid(), n, r, 'order.assigned', now(), 'driver_assigned', 'paid'
+      from unnest(${retailers}::uuid[]) r, generate_series(1, ${EVENTS}) n`;
+    return (await store.numberEvents()).outbox;
+  }
   /** Lets time pass for the tables: everything in them is older. */
   const pass = (seconds: number) =>
     sql
@@ -57,11 +72,11 @@ async function openWorld() {
   const delivered = async () =>
     (await sql`select count(*)::int as n from webhook_deliveries where status = 'delivered'`)[0]?.n;
   const updates = async () => (await sql`select n from updates`)[0]?.n;
-  return { store, pass, delivered, updates };
+  return { sql, store, happen, pass, delivered, updates };
 }
 
 test('what waits behind a dead receiver and behind a slow one costs nothing while it waits', async () => {
-  const { store, pass, delivered, updates } = await openWorld();
+  const { store, happen, pass, delivered, updates } = await openWorld();
   const queue: OutboxRow[] = [];
   const relay = {
     relay: (rows: readonly OutboxRow[]) =>
@@ -73,7 +88,6 @@ test('what waits behind a dead receiver and behind a slow one costs nothing whil
       const outcome = url === DEAD ? { kind: 'unanswered', code: 'timeout' } : { kind: 'answered', status: 200 };
       unanswered.push(() => resolve(outcome as WebhookOutcome));
     });
-  const logger = createLogger('silent');
   const run = createWebhookJob({ store, client: { post }, relay, clock: Date, random: Math.random, logger });
   let running = 0;
   /** Does what the queue has, until only receivers are waited for. */
@@ -88,7 +102,7 @@ test('what waits behind a dead receiver and behind a slow one costs nothing whil
     }
   }
   const sent: number[] = [];
-  relay.relay((await store.numberEvents()).outbox);
+  relay.relay(await happen());
   for (let step = 0; step < STEPS; step++) {
     queue.push(...(await store.takeExpired(1_000)), ...(await store.releaseParked(1_000)));
     await work();
@@ -104,3 +118,61 @@ test('what waits behind a dead receiver and behind a slow one costs nothing whil
   );
   expect(await updates()).toBeLessThan(4 * 2 * EVENTS);
 }, 60_000);
+
+/** The queue `webhook` in a Redis, and the names of its keys. */
+async function openRedis() {
+  const redis = await freshRedis();
+  if (!redis) throw new Error('no Redis');
+  const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+  onTestFinished(async () => {
+    connection.disconnect();
+    await redis.stop();
+  });
+  const { prefix } = redis;
+  return {
+    backend: { kind: 'redis', connection, prefix } as const,
+    keys: () => connection.keys(`${prefix}:webhook:*`),
+  };
+}
+
+/** Hands over to Redis and does what comes from there; `ran` is told of each job that is done. */
+function startOn(
+  backend: Awaited<ReturnType<typeof openRedis>>['backend'],
+  store: ReturnType<typeof storeOf>,
+  post: WebhookClient['post'],
+  ran: (outboxId: number) => void,
+) {
+  const pace = new JobPace(false);
+  const queues = createQueues(backend, { mark: () => undefined }, logger);
+  const relay = createRelay(queues, store, new Set(), pace, () => false, Date, logger);
+  const run = createWebhookJob({ store, client: { post }, relay, clock: Date, random: Math.random, logger });
+  const handle: JobHandler = (job) => run(job).finally(() => ran(job.outboxId));
+  const settings = workerSettings({ concurrency: WEBHOOK_CONCURRENCY, pace });
+  const worker = startWorker('webhook', backend, handle, settings, logger);
+  onTestFinished(async () => {
+    await worker.close();
+    await relay.close();
+    await Promise.all([...queues.values()].map((queue) => queue.close()));
+  });
+  return relay;
+}
+
+test.skipIf(!hasRedis())('Redis keeps no key for what waits behind them', async () => {
+  const { sql, store, happen } = await openWorld();
+  await sql`update webhooks set failing_since = now() - interval '10 minutes' where url = ${DEAD}`;
+  const { backend, keys } = await openRedis();
+  const ran = new Set<number>();
+  const stopped = gate<WebhookOutcome>();
+  const post = async ({ url }: { readonly url: string }): Promise<WebhookOutcome> =>
+    url === DEAD ? { kind: 'unanswered', code: 'timeout' } : stopped.opened;
+  const relay = startOn(backend, store, post, (id) => ran.add(id));
+  onTestFinished(() => stopped.open({ kind: 'stopped' }));
+  const atMost = KEYS_OF_QUEUE + [DEAD, SLOW].length;
+
+  relay.relay(await happen());
+  // The slow receiver has one of them, and answers nothing.
+  await expect.poll(() => ran.size).toBe(2 * EVENTS - 1);
+  await expect.poll(async () => (await keys()).length).toBeLessThanOrEqual(atMost);
+  expect(await happen()).toEqual([]);
+  expect((await keys()).length).toBeLessThanOrEqual(atMost);
+});

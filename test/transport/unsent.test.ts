@@ -17,6 +17,9 @@ const small: Route<null> = { ...script, pattern: '/small', handle: () => bytes(2
 const changing: Route<null> = { ...script, method: 'delete', pattern: '/change' };
 const limits = { maxUnsentBytesPerNetwork: 20_000_000, maxUnsentBytes: 60_000_000 };
 
+/** Above what the systems of both ends take of a connection that reads nothing, seen with 4 MB. */
+const SYSTEM_BYTES = 12_000_000;
+
 /** A client of an address of this machine who asks for a path and reads nothing until told. */
 function asker(port: number, localAddress = '127.0.0.1', request = 'GET /script') {
   const socket = connect({ port, host: '127.0.0.1', localAddress });
@@ -72,6 +75,30 @@ describe('a network whose clients do not read', () => {
     for (let time = 0; time < 15; time++) expect(await read(url)).toEqual([200, SCRIPT.length]);
     expect(countOf(statuses(), 503)).toBe(0);
   });
+});
+
+describe('a connection that reads nothing and goes on asking', () => {
+  it.each([8_000_000, 500_000, 20_000])(
+    'is cut once the system takes no more, of replies of %d bytes',
+    async (size) => {
+      const observe = vi.fn();
+      const body = Buffer.alloc(size, 'x');
+      const routes = [{ ...script, handle: () => bytes(200, 'text/javascript', body) }];
+      const unbounded = { maxUnsentBytesPerNetwork: Number.MAX_SAFE_INTEGER, maxUnsentBytes: Number.MAX_SAFE_INTEGER };
+      const { port } = await startServer({ routes, limits: unbounded, observe });
+      const client = asker(port);
+      client.on('error', () => undefined);
+      const requests = 'GET /script HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(Math.ceil((3 * SYSTEM_BYTES) / size));
+      client.write(requests);
+      // Who reads nothing learns of the end when they write.
+      const isCut = () => {
+        client.write('GET /script HTTP/1.1\r\n');
+        return client.destroyed;
+      };
+      await expect.poll(isCut).toBe(true);
+      expect(observe.mock.calls.length * size).toBeLessThanOrEqual(SYSTEM_BYTES + size);
+    },
+  );
 });
 
 describe('what is unread', () => {

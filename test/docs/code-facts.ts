@@ -79,14 +79,23 @@ function leaves(command: Command, path: string): [string, Command][] {
 
 const optionsOf = (command: Command): string[] => command.options.map(({ long }) => long ?? '');
 
+/** A metric with its labels, of which a histogram has `le` in its buckets. */
+export type Metric = { readonly name: string; readonly type: string; readonly labels: readonly string[] };
+
 /** The service's own metrics, without those of Node and the process. */
-export async function metrics(): Promise<string[]> {
+export async function metrics(): Promise<Metric[]> {
   const opened = openMetrics(anything as never, anything as never);
   opened.watch(anything as never, anything as never, anything as never, anything as never);
-  const known = opened.registry.getMetricsAsArray().map(({ name }) => name);
+  const known = opened.registry.getMetricsAsArray().map((metric) => {
+    const { name, type, labelNames = [] } = metric as unknown as MetricOfRegistry;
+    return { name, type, labels: labelNames };
+  });
   opened.registry.clear();
-  return known.filter((name) => name.startsWith('sameday_'));
+  return known.filter(({ name }) => name.startsWith('sameday_'));
 }
+
+/** What prom-client's types do not show. */
+type MetricOfRegistry = { readonly name: string; readonly type: string; readonly labelNames?: readonly string[] };
 
 /** The events that stores are told of. */
 export const storeEvents = (): string[] => [...STORE_EVENT_TYPES];

@@ -29,6 +29,7 @@ import { BOUNDS } from '../harness/bounds.ts';
 import {
   all,
   commands,
+  type Metric,
   metrics,
   recipients,
   routes,
@@ -168,7 +169,7 @@ test('no page names an event that does not exist', () => {
 });
 
 test('operate.md has a row for each metric, and no page names another', async () => {
-  const known = await metrics();
+  const known = (await metrics()).map(({ name }) => name);
   expect(known.length).toBeGreaterThan(10);
   expect(missing(known, firstCells(section(operate, '## Health, metrics and alerts')))).toEqual([]);
   for (const { path, text } of PAGES) {
@@ -350,10 +351,13 @@ test('integrate.md has a function that verifies our signatures, and theirs alone
   }
 });
 
+type Alert = { readonly alert: string; readonly expr: string; readonly for: string };
+type AlertRules = { readonly groups: readonly { readonly rules: readonly Alert[] }[] };
+const alerts = (): Alert[] =>
+  (parse(source('docs/alerts.yml')) as AlertRules).groups.flatMap((group) => [...group.rules]);
+
 test('alerts.yml has the alerts of operate.md, and no other', () => {
-  type Rules = { groups: { rules: { alert: string; expr: string; for: string }[] }[] };
-  const { groups } = parse(source('docs/alerts.yml')) as Rules;
-  const rules = groups.flatMap((group) => group.rules).map((rule) => [rule.alert, rule.expr, rule.for]);
+  const rules = alerts().map((rule) => [rule.alert, rule.expr, rule.for]);
   const told = [...section(operate, '### Alerts').matchAll(/^\| (.+?) \| `(.+?)` \| (\d+) (min|s) \|$/gm)];
   expect(told.length).toBeGreaterThan(10);
   expect(rules).toEqual(
@@ -363,4 +367,43 @@ test('alerts.yml has the alerts of operate.md, and no other', () => {
       `${n}${unit === 'min' ? 'm' : 's'}`,
     ]),
   );
+});
+
+/** The metrics that an expression reads, each with its conditions, and the labels by which it sums. */
+function readBy(expr: string) {
+  const series = [...expr.matchAll(/\b(sameday_[a-z_]+)(?:\{([^}]*)\})?/g)].map(([, name = '', matchers = '']) => ({
+    name,
+    matchers: [...matchers.matchAll(/(\w+)(=~|!~|!=|=)"([^"]*)"/g)].map(([, label = '', how = '', value = '']) => {
+      return { label, pattern: how.endsWith('~') ? new RegExp(`^(?:${value})$`) : value };
+    }),
+  }));
+  return { series, summedBy: all(expr, /\bby \(([^)]*)\)/g).flatMap((names) => names.split(/,\s*/)) };
+}
+
+/** The series of a metric by the name that Prometheus knows. */
+const seriesOf = ({ name, type, labels }: Metric): [string, readonly string[]][] =>
+  type === 'histogram'
+    ? [
+        [`${name}_bucket`, [...labels, 'le']],
+        [`${name}_sum`, labels],
+        [`${name}_count`, labels],
+      ]
+    : [[name, labels]];
+
+test('alerts read series, labels and values that there are', async () => {
+  const known = new Map((await metrics()).flatMap(seriesOf));
+  const statuses = Object.values(ERROR_CODES).map(({ status }) => String(status));
+  const words = [...all(sources('src'), /'([^'\n]+)'/g), ...statuses];
+  for (const { alert, expr } of alerts()) {
+    const { series, summedBy } = readBy(expr);
+    if (expr !== 'up == 0') expect(series.length, alert).toBeGreaterThan(0);
+    for (const { name, matchers } of series) {
+      expect([...known.keys()], alert).toContain(name);
+      expect(missing([...matchers.map(({ label }) => label), ...summedBy], known.get(name) ?? []), alert).toEqual([]);
+      for (const { pattern } of matchers) {
+        const isMet = (word: string) => (typeof pattern === 'string' ? word === pattern : pattern.test(word));
+        expect(words.some(isMet), `${alert}: ${pattern}`).toBe(true);
+      }
+    }
+  }
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { below, DB_CONNECTIONS, LIST_DB_CONNECTIONS, MAX_COMMITS_IN_FLIGHT, QUEUE_DB_CONNECTIONS } from '../limits.ts';
+import { below, MIGRATION_DB_CONNECTIONS, PROCESS_DB_CONNECTIONS, QUEUE_DB_CONNECTIONS } from '../limits.ts';
 import { connect } from '../postgres/connect.ts';
 import { type Binaries, prepareBinaries, programPath } from './postgres-binaries.ts';
 import { DATABASE, initCluster, ROLE } from './postgres-cluster.ts';
@@ -13,12 +13,12 @@ import { processStart } from './processes.ts';
 
 /** Time for which a start is tried again while the processes of a killed Postgres free what they hold. */
 const POSTGRES_RETRY_MS = 30_000;
-/** Connections of the embedded Postgres. Above the pools of two processes, with room for psql. */
+/** Connections of the embedded Postgres. Above those of two processes, with room for psql. */
 const POSTGRES_CONNECTIONS = 100;
 
 below(
   {
-    'pools of two processes': 2 * (DB_CONNECTIONS + LIST_DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + QUEUE_DB_CONNECTIONS),
+    'those of two processes': 2 * (PROCESS_DB_CONNECTIONS + QUEUE_DB_CONNECTIONS + MIGRATION_DB_CONNECTIONS),
   },
   { POSTGRES_CONNECTIONS },
 );

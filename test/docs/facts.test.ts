@@ -21,6 +21,7 @@ import { TIER_IDS } from '../../src/domain/tier.ts';
 import { DELIVERY_STATUSES } from '../../src/domain/webhook.ts';
 import { signWebhook } from '../../src/events/webhook-signature.ts';
 import { schemas } from '../../src/http/schemas.ts';
+import { MIGRATION_DB_CONNECTIONS, PROCESS_DB_CONNECTIONS, QUEUE_DB_CONNECTIONS } from '../../src/limits.ts';
 import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
@@ -54,6 +55,16 @@ const missing = (names: readonly string[], from: readonly string[]): string[] =>
 test('deploy.md has a row for each setting, and no other', () => {
   const named = firstCells(section(deploy, '## Settings'));
   expect(named.sort()).toEqual(settings());
+});
+
+test('deploy.md says how many connections to Postgres a process opens', () => {
+  const text = deploy.replaceAll(/\s+/g, ' ');
+  const withoutRedis = PROCESS_DB_CONNECTIONS + QUEUE_DB_CONNECTIONS;
+  const [, ...each] = /up to (\d+) connections to Postgres with Redis, and up to (\d+) without/.exec(text) ?? [];
+  expect(each).toEqual([`${PROCESS_DB_CONNECTIONS}`, `${withoutRedis}`]);
+  expect(text).toContain(`A process opens up to ${withoutRedis} of Postgres's connections`);
+  const two = 2 * (PROCESS_DB_CONNECTIONS + MIGRATION_DB_CONNECTIONS);
+  expect(text).toContain(`two processes with Redis take up to ${two}`);
 });
 
 test('no page names a setting or a bound that does not exist', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 
 export const COMPOSE = join(import.meta.dirname, '../../docker-compose.yml');
+const TWO = join(import.meta.dirname, '../../docker-compose.two.yml');
 export const PASSWORDS = { POSTGRES_PASSWORD: 'longandrandom', REDIS_PASSWORD: 'alsolong' };
 
 export type ComposeService = {
@@ -14,6 +15,8 @@ export type ComposeService = {
   readonly volumes?: readonly string[];
   readonly command?: readonly string[];
   readonly healthcheck?: { readonly test: readonly string[] };
+  readonly networks?: { readonly default: { readonly ipv4_address: string } };
+  readonly ulimits?: { readonly nofile: number };
 };
 
 /** The services of a compose file as a person gets them who has set these variables. */
@@ -23,6 +26,19 @@ export function readCompose(
 ): Readonly<Record<string, ComposeService>> {
   const document: unknown = parse(readFileSync(file, 'utf8'), { merge: true });
   return (interpolate(document, variables) as { services: Record<string, ComposeService> }).services;
+}
+
+type Overriding = Partial<ComposeService> & { readonly extends?: { readonly file: string; readonly service: string } };
+
+/** The services of both files, as Compose merges them: what is there twice is the second file's, variables apart. */
+export function readTwo(variables: Readonly<Record<string, string>>): Readonly<Record<string, ComposeService>> {
+  const base = readCompose(COMPOSE, variables);
+  const over: Readonly<Record<string, Overriding>> = readCompose(TWO, variables);
+  const merged = Object.entries(over).map(([name, { extends: extended, ...own }]) => {
+    const below = base[extended?.service ?? name];
+    return [name, { ...below, ...own, environment: { ...below?.environment, ...own.environment } }];
+  });
+  return { ...base, ...Object.fromEntries(merged) };
 }
 
 /** The service's own two, by default as with the passwords alone. */

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_STOP_NOTICE_SECONDS, parseConfig } from '../../src/config.ts';
 import { STOP_DEADLINE_MS } from '../../src/runtime/signals.ts';
-import { COMPOSE, PASSWORDS, readCompose, services } from './compose-file.ts';
+import { COMPOSE, type ComposeService, PASSWORDS, readCompose, readTwo, services } from './compose-file.ts';
 
 const LIVE = {
   ...PASSWORDS,
@@ -93,5 +95,42 @@ describe('docker-compose.yml', () => {
     const published = Object.entries(readCompose(COMPOSE, PASSWORDS)).map(([name, { ports }]) => [name, ports]);
     expect(published.filter(([, ports]) => ports !== undefined)).toEqual([['api', ['127.0.0.1:8080:8080']]]);
     expect(services({ ...PASSWORDS, PUBLISH: '0.0.0.0:80' }).api.ports).toEqual(['0.0.0.0:80:8080']);
+  });
+});
+
+describe('docker-compose.two.yml', () => {
+  const root = join(import.meta.dirname, '../..');
+  const haproxyCfg = readFileSync(join(root, 'deploy/haproxy.cfg'), 'utf8');
+  const variables = { ...LIVE, TLS_PEM: '/etc/sameday.pem' };
+
+  it('adds a second API process that differs in its address alone', () => {
+    const { api, 'api-b': second, worker } = readTwo(variables);
+    const { ports, ...alike } = api as ComposeService;
+    expect(ports).toHaveLength(1);
+    expect({ ...second, networks: null }).toEqual({ ...alike, networks: null });
+    expect(parseConfig(second?.environment ?? {})).toMatchObject({ roles: new Set(['api']), trustProxy: true });
+    expect(worker).toEqual(services(variables).worker);
+  });
+
+  it('leads HAProxy to both of them, at the port of the image', () => {
+    const { api, 'api-b': second, haproxy } = readTwo(variables);
+    const [, port] = /^ENV .*\bPORT=(\d+)/m.exec(readFileSync(join(root, 'Dockerfile'), 'utf8')) ?? [];
+    const addresses = [api, second].map((each) => `${each?.networks?.default.ipv4_address}:${port}`);
+    expect(haproxy?.environment).toEqual({ API_A: addresses[0], API_B: addresses[1], LOG_TO: 'stdout' });
+    const read = [...haproxyCfg.matchAll(/"\$\{([A-Z_]+)-/g)].map(([, name]) => name);
+    expect(new Set(read)).toEqual(new Set(Object.keys(haproxy?.environment ?? {})));
+  });
+
+  it('gives HAProxy its configuration, its certificate, and the files of its connections', () => {
+    expect(() => readTwo(LIVE)).toThrow('required variable TLS_PEM is missing a value');
+    const { haproxy } = readTwo(variables);
+    expect(haproxy?.volumes).toEqual([
+      './deploy/haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro',
+      '/etc/sameday.pem:/etc/haproxy/sameday.pem:ro',
+    ]);
+    expect(haproxyCfg).toContain('ssl crt /etc/haproxy/sameday.pem ');
+    expect(haproxy?.ports).toEqual(['80:80', '443:443']);
+    const [, connections] = /^ {2}maxconn (\d+)$/m.exec(haproxyCfg) ?? [];
+    expect(haproxy?.ulimits?.nofile).toBeGreaterThan(2 * Number(connections));
   });
 });

@@ -17,8 +17,6 @@ export async function startHaproxy(dir: string, [a, b]: readonly [number, number
   const text = deployFile('haproxy.cfg', {
     'bind :80': `bind 127.0.0.1:${redirects}`,
     'bind :443 ssl crt /etc/haproxy/sameday.pem alpn http/1.1': `bind 127.0.0.1:${port}`,
-    '127.0.0.1:8081': `127.0.0.1:${a}`,
-    '127.0.0.1:8082': `127.0.0.1:${b}`,
     // Of which two files each may be too many here.
     'maxconn 30000': 'maxconn 4000',
     // Only root can change to another user.
@@ -27,6 +25,8 @@ export async function startHaproxy(dir: string, [a, b]: readonly [number, number
   });
   writeFileSync(file, text);
   // In the foreground, so that it ends with its signal.
-  const { stop } = await startForeground(findHaproxy() ?? 'haproxy', ['-db', '-f', file], port);
+  const { stop } = await startForeground(findHaproxy() ?? 'haproxy', ['-db', '-f', file], port, {
+    env: { ...process.env, API_A: `127.0.0.1:${a}`, API_B: `127.0.0.1:${b}` },
+  });
   return { url: `http://127.0.0.1:${port}`, stop };
 }

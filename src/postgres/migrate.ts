@@ -18,7 +18,7 @@ const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
  * Longest wait of a migration for the lock on a table. The statements of the service wait behind it meanwhile, so
  * that no reader of the table, however long, keeps them from it for a second.
  */
-const MIGRATION_LOCK_TIMEOUT_MS = 500;
+export const MIGRATION_LOCK_TIMEOUT_MS = 500;
 /** Pause after a lock that was not to be had, in which the statements that waited behind it run. */
 const MIGRATION_LOCK_PAUSE_MS = 1_500;
 /** Most attempts at a file's locks: with their pauses 2 minutes. */

@@ -4,49 +4,126 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase, pendingMigrations } from '../../src/postgres/migrate.ts';
+import { type Migration, readMigrations } from '../../src/postgres/migration-files.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
+import { RUN_MS } from '../harness/patience.ts';
 import { openTransaction } from '../store/transaction.ts';
+import { addStoreBefore, besideOrders, fillOrders } from './orders-before.ts';
+import { MOST_ROWS, watchMigrations, whyStepsTooLong, whyTooLong } from './watched-migrations.ts';
 
+const OURS = join(import.meta.dirname, '../../migrations');
+/** A build before 0054 starts on no newer database, so that every later file comes while one of those goes on. */
+const FIRST = 54;
 const ORDERS = 1_000_000;
+/** Rows of the other tables that grow with the orders: enough that whoever reads all of one is seen. */
+const OTHERS = 2 * MOST_ROWS;
 const INDEX = '9002_index.concurrent.sql';
 const ROWS = '9003_rows.concurrent.sql';
 
 let database: FreshDatabase;
 let dir: string;
-let store: TestStore;
-/** The service's connection: a statement of it that waits for any lock fails. */
-let hasty: Sql;
 
 beforeAll(async () => {
-  database = await freshDatabase();
+  database = await freshDatabase({ migrated: false });
   dir = mkdtempSync(join(tmpdir(), 'sameday-migrations-'));
-  cpSync(join(import.meta.dirname, '../../migrations'), dir, { recursive: true });
-  store = await addStoreRow(database.sql);
-  const sql = connect({ url: database.url, applicationName: 'test', max: 1, statementTimeoutMs: 0, deadlineMs: 0 });
-  await sql`set session_replication_role = replica`;
-  await sql`
-    insert into orders (id, retailer_id, customer_id, dropoff_address_id, status, delivery_tier, delivery_fee_cents,
-      driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat, pickup_lng,
-      pickup_point_source, created_at, expires_at)
-    select gen_random_uuid(), ${store.retailerId}::uuid, gen_random_uuid(), gen_random_uuid(), 'expired', 'standard',
-      799, 550, 'not_charged', 'none', n::text, 'One Test Square', 37.7, -122.4, 'registered', now(), now()
-    from generate_series(1, ${ORDERS}::int) n`;
-  await sql.end({ timeout: 5 });
-  hasty = connect({ url: database.url, applicationName: 'test', max: 1 });
-  await hasty`set lock_timeout = '1ms'`;
-});
+  for (const { id, name } of readMigrations(OURS)) if (id < FIRST) cpSync(join(OURS, name), join(dir, name));
+  await migrateDatabase({ url: database.url, dir });
+  await addStoreBefore(database.sql);
+  await fillOrders(database.url, ORDERS, OTHERS);
+  await watchMigrations(database.sql);
+}, RUN_MS);
 afterAll(async () => {
-  await hasty?.end({ timeout: 5 });
   rmSync(dir, { recursive: true, force: true });
   await database?.drop();
 });
 
+/** Applies the next files beside orders, and says how long one of these waited at most. */
+async function migrateBeside(name: string, pause: () => Promise<void>): Promise<void> {
+  const { orders, longestMs } = await besideOrders(database.url, async () => {
+    expect(await migrateDatabase({ url: database.url, dir, pause })).toEqual([name]);
+  });
+  console.log(`${name}: of ${orders} orders, one waited for ${Math.round(longestMs)} ms`);
+}
+
+/** Applies a file beside orders; returns why one may wait for too long. */
+async function reasonsOf({ name, beside }: Pick<Migration, 'name' | 'beside'>): Promise<string[]> {
+  let steps = 0;
+  await migrateBeside(name, async () => {
+    steps += 1;
+  });
+  return beside === null ? whyTooLong(database.sql, name) : whyStepsTooLong(database.sql, name, steps);
+}
+
+/** As {@link reasonsOf}, of a file with this text. */
+async function reasonsOfText(name: string, text: string): Promise<string[]> {
+  writeFileSync(join(dir, name), text);
+  return await reasonsOf({ name, beside: readMigrations(dir).at(-1)?.beside ?? null });
+}
+
+describe('with a million orders of the build before, which go on', () => {
+  test('no file that ships keeps one waiting', async () => {
+    const newer = readMigrations(OURS).filter(({ id }) => id >= FIRST);
+    const reasons: string[] = [];
+    for (const migration of newer) {
+      cpSync(join(OURS, migration.name), join(dir, migration.name));
+      reasons.push(...(await reasonsOf(migration)));
+    }
+    expect(newer).not.toEqual([]);
+    expect(reasons).toEqual([]);
+  });
+
+  test.each([
+    ['8001_index.sql', 'create index planted on orders (created_at);', / reads or writes \d{7} rows of orders$/],
+    [
+      '8002_rewrite.sql',
+      'alter table payments add column planted text default gen_random_uuid()::text;',
+      / reads or writes \d{5} rows of payments$/,
+    ],
+    ['8003_rows.sql', "update messages set status = 'failed';", / reads or writes \d{5} rows of messages$/],
+    [
+      '8004_tables.sql',
+      'alter table orders add column planted int4; alter table payments add column other int4;',
+      / locks orders and payments$/,
+    ],
+    [
+      '8005_rows.concurrent.sql',
+      'update payments set planted = null where planted is not null;',
+      new RegExp(` changes ${OTHERS} rows in 1 steps$`),
+    ],
+  ])('%s, which may keep one waiting for long, is found', async (name, text, reason) => {
+    expect(await reasonsOfText(name, text)).toEqual([expect.stringMatching(reason)]);
+  });
+
+  test.each([
+    ['8006_column.sql', 'alter table orders add column mark int4 default 7;'],
+    ['8007_index.concurrent.sql', 'create index concurrently planted_too on orders (tracking_token, created_at);'],
+    [
+      '8008_rows.concurrent.sql',
+      `update orders set planted = 1
+where id in (select id from orders where planted is null and tracking_token like '%00' limit 1000);`,
+    ],
+  ])('%s keeps none waiting', async (name, text) => {
+    expect(await reasonsOfText(name, text)).toEqual([]);
+  });
+});
+
 describe('with a million orders, and somebody who reads them for long', () => {
+  let store: TestStore;
+  /** The service's connection: a statement of it that waits for any lock fails. */
+  let hasty: Sql;
+  beforeAll(async () => {
+    cpSync(OURS, dir, { recursive: true });
+    await migrateDatabase({ url: database.url, dir });
+    store = await addStoreRow(database.sql);
+    hasty = connect({ url: database.url, applicationName: 'test', max: 1 });
+    await hasty`set lock_timeout = '1ms'`;
+  });
+  afterAll(() => hasty?.end({ timeout: 5 }));
   const serves = async () => expect((await addOrder(hasty, store)).orderId).toBeTruthy();
 
   test('an ordinary migration leaves the table to the service between its attempts', async () => {
-    writeFileSync(join(dir, '9001_column.sql'), 'alter table orders add column mark integer;');
+    writeFileSync(join(dir, '9001_column.sql'), 'alter table orders add column late_mark integer;');
     const reader = await openTransaction(database);
     await reader.sql`select from orders limit 1`;
     let pauses = 0;
@@ -54,12 +131,15 @@ describe('with a million orders, and somebody who reads them for long', () => {
       await serves();
       if (++pauses === 2) await reader.rollback();
     };
-    expect(await migrateDatabase({ url: database.url, dir, pause })).toEqual(['9001_column.sql']);
+    await migrateBeside('9001_column.sql', pause);
     expect(pauses).toBe(2);
   });
 
   test('an index is built and rows are changed while the service goes on', async () => {
-    writeFileSync(join(dir, INDEX), 'create index concurrently orders_mark on orders (mark) where mark is not null;');
+    writeFileSync(
+      join(dir, INDEX),
+      'create index concurrently orders_late_mark on orders (late_mark) where late_mark is not null;',
+    );
     const reader = await openTransaction(database);
     // Its snapshot is older than the index, which therefore waits for its end.
     await reader.sql.unsafe('set transaction isolation level repeatable read; select from orders limit 1').simple();
@@ -72,8 +152,8 @@ describe('with a million orders, and somebody who reads them for long', () => {
 
     writeFileSync(
       join(dir, ROWS),
-      `update orders set mark = 1
-where id in (select id from orders where mark is null and tracking_token like '%000' limit 100);`,
+      `update orders set late_mark = 1
+where id in (select id from orders where late_mark is null and tracking_token like '%000' limit 100);`,
     );
     let steps = 0;
     const pause = async () => {

@@ -1,8 +1,9 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type LiveDatabase, PROGRAMS, startLiveDatabase } from '../harness/live-database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
-import { checkBackup, type LiveDatabase, PROGRAMS, startLiveDatabase } from '../service/backups.ts';
+import { checkBackup } from '../service/backups.ts';
 
 let live: LiveDatabase;
 let base: string;

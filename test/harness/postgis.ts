@@ -26,8 +26,13 @@ export type Postgis = {
   readonly url: string;
   /** Versions of the server and of PostGIS. */
   readonly versions: Readonly<Record<'postgres' | 'postgis', string>>;
+  /** Of its first process. */
+  readonly pid: number;
+  /** Also where that has ended. */
   stop(): Promise<void>;
 };
+
+export type PostgresSettings = Readonly<Record<string, string | number>>;
 
 const ATTEMPTS = 5;
 const SETPRIV = '/usr/bin/setpriv';
@@ -35,7 +40,7 @@ const SETPRIV = '/usr/bin/setpriv';
 const DEBIAN = '/usr/lib/postgresql';
 
 /** The settings of the service's own database (src/embedded/postgres-cluster.ts), equally durable. */
-const SETTINGS: Readonly<Record<string, string | number>> = {
+const SETTINGS: PostgresSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: 100,
@@ -71,7 +76,7 @@ function hasExtension(folder: string): boolean {
 }
 
 /** Starts a new cluster on a free port, which `stop` removes, with settings of its own; undefined without PostGIS. */
-export async function startPostgis(settings: typeof SETTINGS = {}): Promise<Postgis | undefined> {
+export async function startPostgis(settings: PostgresSettings = {}): Promise<Postgis | undefined> {
   const programs = findPostgis();
   if (programs === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'bench-postgis-'));
@@ -89,7 +94,7 @@ export async function startPostgis(settings: typeof SETTINGS = {}): Promise<Post
     };
     const url = `postgres://bench:${password}@127.0.0.1:${server.port}/bench`;
     return await makeDatabase(url).then(
-      (versions) => ({ url, versions, stop }),
+      (versions) => ({ url, versions, pid: server.pid, stop }),
       async (error) => {
         await stop();
         throw error;
@@ -123,7 +128,7 @@ function initCluster(programs: string, folder: string, password: string, runAs: 
   rmSync(passwordFile);
 }
 
-async function startServer(programs: string, folder: string, settings: typeof SETTINGS, runAs: User | undefined) {
+async function startServer(programs: string, folder: string, settings: PostgresSettings, runAs: User | undefined) {
   // Another process may take the port before the start.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
@@ -135,7 +140,7 @@ async function startServer(programs: string, folder: string, settings: typeof SE
   }
 }
 
-async function startOnce(programs: string, folder: string, given: typeof SETTINGS, runAs: User | undefined) {
+async function startOnce(programs: string, folder: string, given: PostgresSettings, runAs: User | undefined) {
   const cluster = join(folder, 'cluster');
   const logFile = join(folder, 'server.log');
   const settings = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -2,9 +2,10 @@ import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type LiveDatabase, PROGRAMS, startLiveDatabase } from '../harness/live-database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { checkBackup, type LiveDatabase, PROGRAMS, startLiveDatabase } from './backups.ts';
+import { checkBackup } from './backups.ts';
 import { addFreeDriver, addStore, northOf, place, type Store, storedPhotos, untilOrder } from './clients.ts';
 
 const data = newDataDir();

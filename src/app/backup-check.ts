@@ -48,15 +48,16 @@ export async function checkBackup(given: Given, log: (line: string) => void): Pr
   const restored = await restoreBackup(given, log);
   try {
     const seconds = Math.ceil((performance.now() - started) / 1000);
-    return await readFindings(restored, given, seconds);
+    return await checkRestored(restored, given, seconds);
   } finally {
     await restored.remove();
   }
 }
 
-async function readFindings(
+/** @param seconds that the restore took */
+export async function checkRestored(
   { sql, place, kind, version }: Restored,
-  given: Given,
+  given: Pick<Given, 'photos' | 'dataDir'>,
   seconds: number,
 ): Promise<Finding[]> {
   const applied = await migrateDatabase({ ...place, dir: MIGRATIONS }).catch((error: Error) => {

@@ -11,6 +11,9 @@ const PAUSE_MS = 100;
 /** Told that nothing happened. */
 const REFUSED: ReadonlySet<number> = new Set([429, 500, 503]);
 
+/** What a client knows of a world. */
+type Ordered = Pick<World, 'apis' | 'history' | 'isClosed'>;
+
 let operations = 0;
 
 /** A new order for any store; with this probability the customer consents to texts. */
@@ -72,7 +75,10 @@ export async function send(
 }
 
 /** Records an order before it is sent. */
-export function note({ history }: World, ...orders: readonly (Order & Pick<Wanted, 'repeats'>)[]): void {
+export function note(
+  { history }: Pick<World, 'history'>,
+  ...orders: readonly (Order & Pick<Wanted, 'repeats'>)[]
+): void {
   history.wants(
     ...orders.map(({ op, retailerId, key, customer, smsOptIn, repeats = false }) => {
       return { op, retailerId, key, customer, smsOptIn, ...(repeats ? { repeats } : {}) };
@@ -85,7 +91,7 @@ export function note({ history }: World, ...orders: readonly (Order & Pick<Wante
  * where it gave up, by default after a minute.
  */
 export async function want(
-  world: World,
+  world: Ordered,
   order: Order,
   random: Random,
   patienceMs = PATIENCE_MS,
@@ -111,7 +117,7 @@ export type RunningClients = {
 
 /** Starts clients at a steady rate; four of five have a key by default. */
 export function startLoad(
-  world: World,
+  world: Ordered & Pick<World, 'stores'>,
   perSecond: number,
   random: Random,
   keyedShare = 0.8,

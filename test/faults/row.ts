@@ -30,6 +30,8 @@ export type Row = {
   readonly needsCluster?: true;
   /** Whether a node of it stands still, which the Patroni of it has to survive. */
   readonly needsPause?: true;
+  /** Whether it makes base backups, for which the embedded Postgres lacks the program. */
+  readonly needsBackups?: true;
   /** Whether its hosts have a network of their own. */
   readonly needsNetwork?: true;
   /**
@@ -40,7 +42,7 @@ export type Row = {
 };
 
 export const SIZES: WorldSizes = { drivers: 4_000, stores: 20, apis: 2, workers: 1 };
-const ORDERS_PER_SECOND = 100;
+export const ORDERS_PER_SECOND = 100;
 
 type FaultUnderLoad<Injected> = Omit<Row, 'run'> & {
   readonly sizes?: Partial<WorldSizes>;

@@ -10,6 +10,7 @@
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { hasHaproxy } from '../harness/haproxy.ts';
+import { PROGRAMS } from '../harness/live-database.ts';
 import { hasRedis } from '../harness/redis.ts';
 import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
@@ -53,19 +54,23 @@ async function main(): Promise<void> {
   const missing = missingForCluster();
   const noNetwork = missingForNetwork();
   const noPause = missingForPause();
-  const isHere = ({ needsRedis, needsHaproxy, needsBeside, needsCluster, needsNetwork, needsPause }: Row) =>
-    (!needsRedis || hasRedis()) &&
-    (!needsHaproxy || hasHaproxy()) &&
-    (!needsBeside || options.beside !== undefined) &&
-    (!needsCluster || missing.length === 0) &&
-    (!needsNetwork || noNetwork === undefined) &&
-    (!needsPause || noPause === undefined);
+  const noBackups = PROGRAMS === undefined ? "Debian's Postgres with PostGIS, for pg_basebackup" : undefined;
+  const isHere = (row: Row) =>
+    (!row.needsRedis || hasRedis()) &&
+    (!row.needsHaproxy || hasHaproxy()) &&
+    (!row.needsBeside || options.beside !== undefined) &&
+    (!row.needsBackups || noBackups === undefined) &&
+    (!row.needsCluster || missing.length === 0) &&
+    (!row.needsNetwork || noNetwork === undefined) &&
+    (!row.needsPause || noPause === undefined);
   const rows = named.filter(isHere);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   const before = options.beside === undefined ? '' : ` The build before is ${basename(options.beside)}.`;
   report.note(`Seed ${seed}, scale ${scale}.${before}`);
   const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  const wants = ['Redis', 'HAProxy', '--beside', ...missing, noNetwork ?? [], noPause ?? []].flat().join(', of ');
+  const wants = ['Redis', 'HAProxy', '--beside', ...missing, noNetwork ?? [], noPause ?? [], noBackups ?? []]
+    .flat()
+    .join(', of ');
   if (left.length > 0) report.note(`Not run, for want of ${wants}: ${left.join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];

@@ -26,6 +26,7 @@ import { clockOff, killApi, killWorker, pauseApi, restart } from './processes.ts
 import { cancelRaces } from './races.ts';
 import { behindRedis, emptyRedis, failOverRedis, restartRedis, silenceRedis } from './redis.ts';
 import { noKeyRetries } from './repeats.ts';
+import { restore } from './restore.ts';
 import { scriptPayloads } from './scripts.ts';
 import { driverSlots, slotsOfBuilds } from './slots.ts';
 import { vendorCallbacks } from './vendor-callbacks.ts';
@@ -44,6 +45,7 @@ export const ROWS: readonly Row[] = [
   postgresCut,
   postgresStopped,
   ...failovers,
+  restore,
   restartRedis,
   emptyRedis,
   behindRedis,

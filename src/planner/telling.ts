@@ -49,10 +49,12 @@ function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
 
 /** What is ready at the store where the driver is, or soon will be: they have to know before they leave it. */
 function endOfSameStop({ rules }: Plan, { stops, driver, place }: Route, untilMs: number): number {
-  const isSoon = driver.freeAtMs < untilMs + rules.pickupBeforeMs + rules.pickupAfterMs + PLANNER_JOIN_MS;
+  // Who is overdue at the store is still there, and has to be told all the more.
+  const { soonestMs = driver.freeAtMs } = driver;
+  const isSoon = soonestMs < untilMs + rules.pickupBeforeMs + rules.pickupAfterMs + PLANNER_JOIN_MS;
   if (!rules.extendsTold || !driver.isPickingUp || !isSoon) return 0;
   const isReady = ({ isPickup, place: at, task: { order } }: Stop) =>
-    isPickup && at.isAt(place) && order.readyMs <= driver.freeAtMs;
+    isPickup && at.isAt(place) && order.readyMs <= soonestMs;
   const end = stops.findIndex((stop) => !isReady(stop));
   return end === -1 ? stops.length : end;
 }

@@ -32,6 +32,7 @@ export function plannedDriver(
     id: driver.id,
     place: next?.point ?? { lat: position.lat, lng: position.lng },
     freeAtMs: freeAtMs + slipOf(driver.id, stops, freeAtMs),
+    soonestMs: next && freeAtMs,
     isPickingUp: next?.kind === 'pickup',
     onDutyMs: 0,
     offDutyMs: driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY,

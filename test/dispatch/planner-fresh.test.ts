@@ -132,6 +132,17 @@ describe('a driver who stands still', () => {
     expect(world.gave()).toEqual(['o to free']);
   });
 
+  it('at a store, with room, is given what more is fetched there, however long they have stood', async () => {
+    const standing = { position: at(STORE), carried: [{ ...toFetch, deliverByMs: Date.now() + 60 * MINUTE }] };
+    world.matcher.putDriver(driver('still', standing));
+    world.matcher.wait(order('o'));
+    await report({ still: STORE }, 12 * MINUTE);
+    expect(world.gave()).toEqual([]);
+    world.matcher.putDriver(driver('still', { ...standing, position: at(STORE), capacity: 2 }));
+    await report({ still: STORE }, MINUTE);
+    expect(world.gave()).toEqual(['o to still']);
+  });
+
   it('is trusted while they make way', async () => {
     const far = { lat: STORE.lat + 0.05, lng: STORE.lng };
     const parcel = { ...carrying('on board'), step: 'on_board' as const, pickup: STORE, dropoff: STORE };

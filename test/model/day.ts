@@ -7,6 +7,7 @@ import type { Command } from './commands.ts';
 import type { ModelDatabase } from './database.ts';
 import { Walker } from './drivers.ts';
 import { Judge } from './judge.ts';
+import { GIVEN_LAST_MS } from './liveness.ts';
 import { leftPlan, memoryDiffers, wrongHistory } from './memory.ts';
 import { obey } from './obey.ts';
 import { type Picture, readPicture } from './picture.ts';
@@ -247,6 +248,8 @@ export class Day {
     const { orders } = await this.picture();
     if (this.judge.finding || orders.every(({ status }) => status !== 'pending_dispatch')) return;
     await this.pass(FREEZE_MS);
+    const untilMs = this.time.nowMs + GIVEN_LAST_MS;
+    while (this.judge.isWatching && !this.judge.finding && this.time.nowMs < untilMs) await this.pass(TICK_MS);
     if (!this.judge.finding) await this.#calm(0);
   }
 

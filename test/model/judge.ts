@@ -84,6 +84,11 @@ export class Judge implements Witness {
     if (name === 'loadFleet') this.knowledge.read(process, result as readonly ReadDriver[], sentMs);
   }
 
+  /** Whether something waits beside somebody who could take it. */
+  get isWatching(): boolean {
+    return this.#liveness.isWatching;
+  }
+
   /** Looks at what waits, some times a minute. */
   look(picture: Picture, sinceTroubleMs: number, processes: readonly ModelProcess[]): void {
     const nowMs = this.#time.nowMs;
@@ -95,8 +100,7 @@ export class Judge implements Witness {
       this.#liveness.forget();
       return;
     }
-    const modes = new Map(Array.from(this.#tiers, ([id, { mode }]) => [id, mode]));
-    const late = this.#liveness.look(picture, modes, nowMs);
+    const late = this.#liveness.look(picture, this.#tiers, nowMs);
     if (late) this.found(late.split(':', 1)[0] ?? '', late);
   }
 

@@ -5,6 +5,7 @@ import { openStore, type Store } from '../../src/store/store.ts';
 import type { Command } from './commands.ts';
 import { type ModelDatabase, openModelDatabase } from './database.ts';
 import { Day } from './day.ts';
+import { comes, isOrdered } from './written.ts';
 
 let database: ModelDatabase;
 /** Reads beside the statements of the day. */
@@ -16,15 +17,6 @@ beforeAll(async () => {
 });
 afterAll(() => database?.close());
 
-const comes = (driver: number, spot: number, waitMs = 9_000): Command[] => [
-  { kind: 'go', driver, spot, atOnce: true, process: 0, waitMs: 0 },
-  { kind: 'habit', driver, habit: 'stalls', process: 0, waitMs: 0 },
-  { kind: 'duty', driver, onDuty: true, forMinutes: null, process: 0, waitMs },
-];
-const isOrdered = (waitMs: number): Command => ({
-  ...{ kind: 'order', store: 0, tier: 'standard', size: 'small', door: 0, readyInMinutes: 0, windowInMinutes: null },
-  ...{ process: 0, waitMs },
-});
 /** A driver stands still with a parcel on board, and a second order is planned for them. */
 const STALLED: readonly Command[] = [...comes(0, 0), isOrdered(30_000), isOrdered(30_000)];
 

@@ -16,11 +16,13 @@ export type RunParts = {
   readonly plant?: Plant | undefined;
   /** Whether a kind of finding counts; all do by default. */
   readonly heeds?: ((kind: string) => boolean) | undefined;
+  /** How many commands a day has; {@link COMMANDS} by default. */
+  readonly commands?: number | undefined;
 };
 
 /** Carries out the random day of a seed; returns the first finding, or null. */
 export function runSeed(parts: RunParts, seed: number): Promise<Finding | null> {
-  return new Day({ ...parts, seed }).run(makeCommands(seed, COMMANDS));
+  return new Day({ ...parts, seed }).run(makeCommands(seed, parts.commands ?? COMMANDS));
 }
 
 /** Makes the trace of a finding shorter, as far as there is time. */
@@ -33,7 +35,7 @@ export async function traceOf(parts: RunParts, seed: number, finding: Finding, f
     last = found;
     return true;
   }
-  const all = makeCommands(seed, COMMANDS);
+  const all = makeCommands(seed, parts.commands ?? COMMANDS);
   const upTo = all.slice(0, finding.command + 1);
   const commands = await shrink(upTo, fails, () => performance.now() < untilMs);
   return { seed, finding: last, commands };

@@ -54,6 +54,11 @@ export function connect(options: {
   /** Most connections at once. */
   readonly max?: number;
   readonly applicationName: string;
+  /**
+   * For statements that name their rows: has them read by an index wherever there is one. Postgres keeps the plan that
+   * a connection made first, such as a scan of the tables of a new service, which were nearly empty then.
+   */
+  readonly byIndex?: boolean;
   readonly statementTimeoutMs?: number;
   readonly deadlineMs?: number;
   /** Time after which an idle connection is closed; never by default. */
@@ -91,6 +96,8 @@ export function connect(options: {
     connection: {
       application_name: options.applicationName,
       statement_timeout: statementTimeoutMs,
+      // Before Postgres 18 a scan without a choice counts as so dear that it would be compiled each time.
+      ...(options.byIndex ? { enable_seqscan: 'off', jit: 'off' } : {}),
       TimeZone: 'UTC',
     },
     ...(tls === undefined ? {} : { ssl: tls }),

@@ -67,13 +67,14 @@ export async function openDatabase(
   if (left.length > 0) closers.add('migrations', migrateBeside({ url, dir: MIGRATIONS }, logger));
   const breaker = startBreaker(url, logger);
   closers.add('breaker', () => breaker.close());
-  const sql = connect({ url, applicationName: 'sameday', breaker });
+  const sql = connect({ url, applicationName: 'sameday', byIndex: true, breaker });
   // Without a time-out a connection that was lost with a statement on it never ends (postgres 3.4.9).
   closers.add('database', () => sql.end({ timeout: 1 }));
   const commits = connect({
     url,
     applicationName: `sameday commits ${processId}`,
     max: MAX_COMMITS_IN_FLIGHT,
+    byIndex: true,
     breaker,
   });
   closers.add('commits', () => commits.end({ timeout: 1 }));

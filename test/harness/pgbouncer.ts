@@ -33,7 +33,7 @@ unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = ${users}
 pool_mode = session
-ignore_startup_parameters = statement_timeout
+ignore_startup_parameters = statement_timeout,enable_seqscan,jit
 default_pool_size = 50
 `,
   );

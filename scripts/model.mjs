@@ -9,6 +9,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '600' },
     seed: { type: 'string', default: '1' },
+    commands: { type: 'string' },
     ignore: { type: 'string', default: '' },
     most: { type: 'string', default: '1' },
     shrink: { type: 'string', default: '120' },
@@ -21,6 +22,7 @@ const env = {
   NODE_ENV: 'test',
   MODEL_SECONDS: values.seconds,
   MODEL_SEED: values.seed,
+  ...(values.commands === undefined ? {} : { MODEL_COMMANDS: values.commands }),
   MODEL_IGNORE: values.ignore,
   MODEL_MOST: values.most,
   MODEL_SHRINK: values.shrink,

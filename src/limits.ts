@@ -69,7 +69,7 @@ export const MAX_ACCURACY_METERS = 100_000;
 export const QUERY_DEADLINE_MS = 5_000;
 /** Time after which Postgres ends a statement. Below QUERY_DEADLINE_MS, so that its outcome is known. */
 export const STATEMENT_TIMEOUT_MS = 4_500;
-/** Connections of one process to Postgres for what has none of its own, see PROCESS_DB_CONNECTIONS. */
+/** Connections of one process to Postgres for all statements but those named at PROCESS_DB_CONNECTIONS. */
 export const DB_CONNECTIONS = 10;
 /** Connections of one process for lists of orders, which may be slow and must not delay anything else. */
 export const LIST_DB_CONNECTIONS = 4;
@@ -204,7 +204,7 @@ export const PUSH_TIMEOUT_MS = 5_000;
 export const QUEUE_DB_CONNECTIONS = 16;
 /** Connections of one process that have one task each: the one that listens, the API lock's and the probe's. */
 export const SINGLE_DB_CONNECTIONS = 3;
-/** Most connections of one process to Postgres, of which a server has 100 by default; without Redis the queues' more. */
+/** Most connections of one process to Postgres, which has 100 by default; QUEUE_DB_CONNECTIONS more without Redis. */
 export const PROCESS_DB_CONNECTIONS =
   DB_CONNECTIONS + LIST_DB_CONNECTIONS + MAX_COMMITS_IN_FLIGHT + SINGLE_DB_CONNECTIONS;
 /** Connections of a change of the tables: one makes it, and one reads how far it is. */

@@ -33,7 +33,7 @@ export type PlannedDriver = {
   readonly id: string;
   readonly place: Point;
   readonly freeAtMs: number;
-  /** The same without what they are overdue by, as they may leave the stop at any moment; absent for `freeAtMs`. */
+  /** For one who is at the stop: when they may leave it, however long they have been there. */
   readonly soonestMs?: number | undefined;
   /** Whether the stop at `place` is a pickup, so that a further parcel of that store takes no stop more. */
   readonly isPickingUp: boolean;

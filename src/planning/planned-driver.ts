@@ -1,8 +1,12 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import { bestRoute, type CarriedOrder, type Stop } from '../domain/route.ts';
 import { DEFAULT_VEHICLE, METERS_PER_MINUTE } from '../domain/vehicle.ts';
+import { distanceMeters } from '../geo/point.ts';
 import { DOOR_STOP_MS, POSITION_FRESH_MS, STORE_STOP_MS } from '../limits.ts';
 import type { OpenOrder, PlannedDriver, ToldStop } from '../planner/types.ts';
+
+/** Distance of a driver's position within which they are at their stop: a large car park, and an inaccurate phone. */
+const AT_STOP_METERS = 100;
 
 /** How much later than it seems a driver's next stop ends, in milliseconds (`OverdueStops.slipMs`). */
 export type SlipOf = (driverId: string, stops: readonly Stop[], endMs: number) => number;
@@ -28,11 +32,12 @@ export function plannedDriver(
   if (stops.some(({ point }) => point === null)) return null;
   const [next, ...later] = stops;
   const freeAtMs = next ? endOf(next, orders) : nowMs;
+  const isThere = next?.point != null && distanceMeters(position, next.point) <= AT_STOP_METERS;
   return {
     id: driver.id,
     place: next?.point ?? { lat: position.lat, lng: position.lng },
     freeAtMs: freeAtMs + slipOf(driver.id, stops, freeAtMs),
-    soonestMs: next && freeAtMs,
+    soonestMs: isThere ? freeAtMs : undefined,
     isPickingUp: next?.kind === 'pickup',
     onDutyMs: 0,
     offDutyMs: driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY,

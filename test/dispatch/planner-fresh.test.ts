@@ -138,6 +138,10 @@ describe('a driver who stands still', () => {
     world.matcher.wait(order('o'));
     await report({ still: STORE }, 12 * MINUTE);
     expect(world.gave()).toEqual([]);
+    const near = { lat: STORE.lat + 0.3 / 111.195, lng: STORE.lng };
+    world.matcher.putDriver(driver('still', { ...standing, position: at(near), capacity: 2 }));
+    await report({ still: near }, MINUTE);
+    expect(world.gave()).toEqual([]);
     world.matcher.putDriver(driver('still', { ...standing, position: at(STORE), capacity: 2 }));
     await report({ still: STORE }, MINUTE);
     expect(world.gave()).toEqual(['o to still']);

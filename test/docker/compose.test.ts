@@ -129,7 +129,7 @@ describe('docker-compose.two.yml', () => {
       '/etc/sameday.pem:/etc/haproxy/sameday.pem:ro',
     ]);
     expect(haproxyCfg).toContain('ssl crt /etc/haproxy/sameday.pem ');
-    expect(haproxy?.ports).toEqual(['80:80', '443:443']);
+    expect(haproxy?.ports).toEqual(['0.0.0.0:80:80', '0.0.0.0:443:443']);
     const [, connections] = /^ {2}maxconn (\d+)$/m.exec(haproxyCfg) ?? [];
     expect(haproxy?.ulimits?.nofile).toBeGreaterThan(2 * Number(connections));
   });

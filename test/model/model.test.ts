@@ -3,9 +3,9 @@ import { isFull } from '../harness/counts.ts';
 import { makeCommands } from './commands.ts';
 import { type ModelDatabase, openModelDatabase } from './database.ts';
 import { Day } from './day.ts';
-import { runSeed, type Trace, traceOf, traceText } from './run.ts';
+import { COMMANDS, runSeed, type Trace, traceOf, traceText } from './run.ts';
 
-/** Without MODEL_SECONDS: some short days of several kinds, which take as long as a whole one, or many whole ones. */
+/** Without MODEL_SECONDS: some short days of several kinds, together as long as a whole one, or many whole ones. */
 const SHORT_SEEDS = [8, 10, 11, 12];
 const SHORT_COMMANDS = 6;
 const WHOLE_DAYS = 120;
@@ -13,7 +13,7 @@ const SAME_SEED = 8;
 const SAME_COMMANDS = 25;
 const { MODEL_SECONDS, MODEL_SEED = '1', MODEL_IGNORE = '', MODEL_MOST = '1', MODEL_SHRINK = '120' } = process.env;
 const isShort = MODEL_SECONDS === undefined && !isFull;
-const commands = isShort ? SHORT_COMMANDS : undefined;
+const commands = isShort ? SHORT_COMMANDS : Number(process.env.MODEL_COMMANDS ?? COMMANDS);
 
 let database: ModelDatabase;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { Day, type Finding, type Plant } from './day.ts';
 import { shrink } from './shrink.ts';
 
 /** Commands of a random day after its opening. */
-const COMMANDS = 45;
+export const COMMANDS = 45;
 /** Longest time for making a trace shorter. */
 const SHRINK_MS = 120_000;
 

@@ -12,7 +12,8 @@ const RETAILER_ID = newId();
 /** Inserts a store. */
 export async function addStoreBefore(sql: Sql): Promise<void> {
   await sql`
-    insert into retailers (id, name, address, lat, lng) values (${RETAILER_ID}, 'Corner Market', 'One Test Square', 1, 2)`;
+    insert into retailers (id, name, address, lat, lng)
+    values (${RETAILER_ID}, 'Corner Market', 'One Test Square', 1, 2)`;
 }
 
 /** Inserts so many ended orders, and `others` rows in each of the other tables that grow with the orders. */
@@ -67,12 +68,14 @@ async function createOrders(sql: Sql, count: number): Promise<string[]> {
       insert into dropoff_addresses (id, line1, city, state, zip)
       select address_id, '401 Valencia St', 'San Francisco', 'CA', '94103' from input
     ), events as (
-      insert into order_events (order_id, sequence, type, at, told) select id, 1, 'created', created_at, true from created
+      insert into order_events (order_id, sequence, type, at, told)
+      select id, 1, 'created', created_at, true from created
     ), told as (
       insert into unnumbered_events (order_id, sequence, type, retailer_id, at, status, payment_status)
       select id, 1, 'order.created', retailer_id, created_at, 'pending_dispatch', 'not_charged' from created
     ), jobs as (
-      insert into outbox (queue, order_id, retailer_id, lease_until) select 'sms', id, retailer_id, created_at from created
+      insert into outbox (queue, order_id, retailer_id, lease_until)
+      select 'sms', id, retailer_id, created_at from created
     )
     select id from created`;
   return created.map(({ id }) => id);

@@ -57,8 +57,15 @@ async function mostOpened(env: Environment, expected: Readonly<Record<string, nu
     return most;
   };
   const release = await holdTables(database);
-  const ended = burst(service, stores, driver).then(() => true);
+  let isFull = false;
+  const bursts = async () => {
+    do await burst(service, stores, driver);
+    while (!isFull);
+    return true;
+  };
+  const ended = bursts();
   await expect.poll(look, { interval: 20 }).toMatchObject(expected);
+  isFull = true;
   await release();
   while (!(await Promise.race([ended, look().then(() => false)])));
   return look();

@@ -61,7 +61,8 @@ async function addEnded(sql: Sql): Promise<void> {
   for (const { definition } of indexes) await sql.unsafe(definition);
   await sql`
     insert into store_events (number, order_id, sequence, retailer_id, type, at, status, payment_status)
-    select row_number() over (order by ended_at), id, 1, retailer_id, 'order.delivered', ended_at, status, payment_status
+    select row_number() over (order by ended_at), id, 1, retailer_id, 'order.delivered', ended_at, status,
+      payment_status
     from orders where status = 'delivered'`;
   await sql`update event_head set number = (select max(number) from store_events)`;
   await sql`vacuum (analyze) orders, payouts, store_events`;
@@ -96,7 +97,7 @@ async function addOpen(sql: Sql): Promise<void> {
     select number, ${held}, 1, ${store.retailerId}, 'order.delivered', now(), 'delivered', 'paid' from head`;
 }
 
-/** What a statement gives, with the rows that it read of orders, payouts and events and how often it read all of them. */
+/** What a statement gives, the rows that it read of orders, payouts and events, and how often it read all of them. */
 async function reading<Result>(
   work: (store: Store) => Promise<Result>,
 ): Promise<{ result: Result; rows: number; wholeReads: number }> {

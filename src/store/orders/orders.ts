@@ -128,7 +128,8 @@ export async function assignWaiting(
       where payment_status = 'processing' and (select is_unproven from store) on conflict do nothing
     ), waited as (
       update outbox set done_at = now()
-      where order_id = ${orderId} and queue = 'redispatch' and ${isOwed(sql, sql`outbox`)} and exists (select from changed)
+      where order_id = ${orderId} and queue = 'redispatch' and ${isOwed(sql, sql`outbox`)}
+        and exists (select from changed)
     ), ${insertJobs(sql, owed)}, notice as (
       select pg_notify('sameday', ${processId} || ':order:' || id) from changed
     )

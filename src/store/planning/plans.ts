@@ -123,7 +123,7 @@ export async function writePlans(
 
 /** Whether the store of the waiting order `o` may be told of its plan now. */
 const mayTell = (sql: Sql): Fragment => sql`
-  ${isWaiting(sql, sql`o`)} and ${isPlannedTier(sql)}
+  o.status = 'pending_dispatch' and ${isPlannedTier(sql)}
   and exists (select from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null)
   and not exists (select from order_events e where e.order_id = o.id and e.type = 'estimate_changed'
                   and e.at > now() - make_interval(secs => ${ESTIMATE_TOLD_EVERY_MS / 1_000}))`;
@@ -134,4 +134,4 @@ const shownAnew = (sql: Sql): Fragment => sql`
   union
   select t.order_id from planned t where not exists (select from plans p where p.order_id = t.order_id)
   union
-  select f.order_id from forgotten f join orders o on o.id = f.order_id where ${isWaiting(sql, sql`o`)}`;
+  select f.order_id from forgotten f join orders o on o.id = f.order_id where o.status = 'pending_dispatch'`;

@@ -108,7 +108,7 @@ async function loseUnderLoad(live: LiveDatabase, world: World, random: Random): 
 
 const inSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
-/** Kills every process of Postgres, as a machine without power does, and removes its files. Returns when it did. */
+/** Kills every process of Postgres, as `kill -9` does, and removes its files. Returns when it did. */
 async function lose({ sql, server }: LiveDatabase): Promise<{ readonly ms: number; readonly at: number }> {
   const [row] = await sql`select split_part(pg_read_file('postmaster.pid'), E'\n', 7) as memory`;
   const all = processesOf([server.pid]);

@@ -205,16 +205,18 @@ function parseJson(text: string): unknown {
 /** A stand-in's memory, which drops the oldest record beyond `most`. */
 export class LatestRecords<Value> extends Map<string, Value> {
   readonly #most: number;
+  /** Goes on from record to record: a new one each time would first pass all that were dropped. */
+  readonly #oldest: Iterator<string>;
 
   constructor(most: number = MAX_STAND_IN_RECORDS) {
     super();
     this.#most = most;
+    this.#oldest = this.keys();
   }
 
   override set(key: string, value: Value): this {
     super.set(key, value);
-    const [oldest] = this.keys();
-    if (this.size > this.#most && oldest !== undefined) this.delete(oldest);
+    if (this.size > this.#most) this.delete(this.#oldest.next().value);
     return this;
   }
 }

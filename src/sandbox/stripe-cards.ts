@@ -61,7 +61,7 @@ export class StripeCards {
     const name = TEST_CARDS[card].paymentMethod.replace('pm_card_', 'pm_sandbox_');
     const given = { ...session, paymentMethod: this.#records.newId(name) };
     this.#records.write(given);
-    this.#records.events.tell('checkout.session.completed', sessionBody(given, this.#baseUrl()));
+    this.#records.events.tell('checkout.session.completed', () => sessionBody(given, this.#baseUrl()));
   }
 
   #createCustomer(request: StandInRequest): StandInReply {

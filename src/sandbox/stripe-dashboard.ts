@@ -62,7 +62,7 @@ export function createDashboard(records: StripeRecords): Dashboard {
       status,
       created: now(),
     });
-    events.tell('charge.dispute.created', disputeBody(dispute));
+    events.tell('charge.dispute.created', () => disputeBody(dispute));
     return dispute;
   }
 
@@ -70,7 +70,7 @@ export function createDashboard(records: StripeRecords): Dashboard {
     const dispute = records.find('dispute', id) ?? fail(`no dispute ${id}`);
     if (!from.includes(dispute.status)) fail(`it is ${dispute.status}`);
     const changed = records.write({ ...dispute, status });
-    events.tell(event, disputeBody(changed));
+    events.tell(event, () => disputeBody(changed));
     return changed;
   }
 
@@ -97,15 +97,16 @@ export function createDashboard(records: StripeRecords): Dashboard {
     failRefund(id) {
       const refund = records.find('refund', id) ?? fail(`no refund ${id}`);
       const failed = records.write({ ...refund, status: 'failed' });
-      events.tell('refund.updated', refundBody(failed));
-      events.tell('refund.failed', refundBody(failed));
+      events.tell('refund.updated', () => refundBody(failed));
+      events.tell('refund.failed', () => refundBody(failed));
       return failed;
     },
     settleRefund(id) {
       const refund = records.find('refund', id) ?? fail(`no refund ${id}`);
       if (refund.status !== 'pending') fail('it is not pending');
       const { status: _, ...settled } = refund;
-      events.tell('refund.updated', refundBody(records.write(settled)));
+      records.write(settled);
+      events.tell('refund.updated', () => refundBody(settled));
       return settled;
     },
     dispute: (paymentIntent) => open(paymentIntent, 'needs_response'),
@@ -126,7 +127,7 @@ export function createDashboard(records: StripeRecords): Dashboard {
     },
     detach(paymentMethod) {
       records.write({ type: 'detached', id: paymentMethod, key: null, fingerprint: '' });
-      events.tell('payment_method.detached', paymentMethodBody(paymentMethod, null));
+      events.tell('payment_method.detached', () => paymentMethodBody(paymentMethod, null));
     },
   };
 }
@@ -134,15 +135,16 @@ export function createDashboard(records: StripeRecords): Dashboard {
 /** @param isReplied whether the service was told by the reply to its request */
 export function tellOfPayment({ events }: StripeRecords, payment: Payment, isReplied: boolean): void {
   const { kind } = payment.answer;
-  if (kind === 'paid') events.tell('payment_intent.succeeded', paymentIntentBody(payment), isReplied);
-  else if (kind === 'declined') events.tell('payment_intent.payment_failed', paymentIntentBody(payment), isReplied);
+  if (kind === 'paid') events.tell('payment_intent.succeeded', () => paymentIntentBody(payment), isReplied);
+  else if (kind === 'declined')
+    events.tell('payment_intent.payment_failed', () => paymentIntentBody(payment), isReplied);
 }
 
 export function tellOfRefund(records: StripeRecords, refund: Refund, isReplied = false): void {
   const { events } = records;
-  events.tell('refund.created', refundBody(refund), isReplied);
+  events.tell('refund.created', () => refundBody(refund), isReplied);
   const paid = records.find('payment', refund.paymentIntent);
-  if (paid) events.tell('charge.refunded', chargeBody(paid, records.refundsOf(paid.id)), isReplied);
+  if (paid) events.tell('charge.refunded', () => chargeBody(paid, records.refundsOf(paid.id)), isReplied);
 }
 
 /**

@@ -61,8 +61,11 @@ export class StripeEvents {
     return this.#unanswered;
   }
 
-  /** @param isReplied whether the reply to a request tells the same */
-  tell(type: string, object: object, isReplied = false): void {
+  /**
+   * @param objectOf what it is about; not asked for where nobody hears of it
+   * @param isReplied whether the reply to a request tells the same
+   */
+  tell(type: string, objectOf: () => object, isReplied = false): void {
     const target = this.#target;
     if (!target || (isReplied && !target.all)) return;
     const payload = JSON.stringify({
@@ -74,7 +77,7 @@ export class StripeEvents {
       pending_webhooks: 1,
       request: { id: null, idempotency_key: null },
       type,
-      data: { object },
+      data: { object: objectOf() },
     });
     for (let left = target.copies?.() ?? 1; left > 0; left--) {
       this.#later(target.delayMs?.() ?? 0, {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { MAX_LEDGER_BYTES, openLedger } from '../../src/sandbox/ledger.ts';
+import { LatestRecords } from '../../src/sandbox/stand-in.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -244,4 +245,17 @@ test('tells the service what becomes of Twilio’s messages, signed, and again u
   const refused = (await (await create('+15551234567', `${base}/status`)).json()) as { code: number };
   expect(refused.code).toBe(21610);
   expect((await control(`${standIn.url}/_control/inbound`, '[]')).status).toBe(400);
+});
+
+test('remembers the latest records, and drops the oldest of them for each further one', () => {
+  const records = new LatestRecords<number>(3);
+  for (let n = 0; n < 100; n++) records.set(`r${n}`, n).set(`r${Math.max(0, n - 1)}`, -n);
+  expect([...records]).toEqual([
+    ['r97', -98],
+    ['r98', -99],
+    ['r99', 99],
+  ]);
+  records.delete('r98');
+  records.set('a', 1).set('b', 2);
+  expect([...records.keys()]).toEqual(['r99', 'a', 'b']);
 });

@@ -25,12 +25,18 @@ const REDIS_SILENCE_MS = 12_000;
 const REDIS_LOADING_RETRY_MS = 500;
 /** Longest query of BullMQ on Postgres; then its connection is closed. A cut network would keep it. */
 const QUEUE_QUERY_MS = 30_000;
+/**
+ * Time after which Postgres ends a statement of BullMQ's. Below QUEUE_QUERY_MS: the session of a connection that is
+ * closed in the middle of a statement would last as long as the statement, beside the one that follows it.
+ */
+const QUEUE_STATEMENT_MS = 25_000;
 /** Time for which BullMQ has Redis block while a worker waits for jobs. */
 const BULLMQ_BLOCK_MS = 10_000;
 /** Longest wait of a stop for the last mark of what Redis has, so that a silent server leaves time for other parts. */
 const LAST_MARK_MS = 500;
 
 below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });
+below({ QUEUE_STATEMENT_MS }, { QUEUE_QUERY_MS });
 
 /**
  * Opens a connection to Redis that reconnects without end; calls on it need deadlines of their own. A
@@ -59,8 +65,8 @@ export function openRedis(url: string, logger: Logger, closers: Closers): Redis 
 
 /** Opens BullMQ's backend: Redis if it is configured, else the same Postgres with a pool of its own. */
 export async function openQueueBackend(
-  config: Config,
-  database: Database,
+  config: Pick<Config, 'redisUrl'>,
+  database: Pick<Database, 'url'>,
   logger: Logger,
   closers: Closers,
 ): Promise<QueueBackend> {
@@ -77,7 +83,13 @@ export async function openQueueBackend(
   } finally {
     await setUp.end();
   }
-  const pool = pools.open({ ...settings, max: QUEUE_DB_CONNECTIONS, keepAlive: true, query_timeout: QUEUE_QUERY_MS });
+  const pool = pools.open({
+    ...settings,
+    max: QUEUE_DB_CONNECTIONS,
+    keepAlive: true,
+    query_timeout: QUEUE_QUERY_MS,
+    statement_timeout: QUEUE_STATEMENT_MS,
+  });
   closers.add('queue pool', () => pool.end());
   // Every queue and worker listens for errors; Node would take that many listeners for a leak.
   pool.setMaxListeners(0);

@@ -29,13 +29,13 @@ below({ GIVEN_MS }, { GIVEN_LAST_MS });
  * than the customer's, but not nothing, and who comes later than first expected may come as much later again.
  */
 const WAITED_FOR = 1.5;
-/** What no vehicle but a bike takes longer than, in meters a minute by the great circle. */
+/** No vehicle but a bike is slower than this, in meters a minute as the crow flies. */
 const SLOWEST = 300;
 /** Time at a store and at a door. */
 const STOPS_MS = 5 * 60_000;
 /** By so much a trip ends before the shift, or before a promise, where it surely does. */
 const SURELY_MS = 3 * 60_000;
-/** Who is so near to a store stands there. */
+/** Distance from a store within which a driver stands there. */
 const THERE_METERS = 100;
 /** What rounding may take from a radius. */
 const SLACK_METERS = 20;

@@ -13,10 +13,16 @@ import { PLANNER_TURN_MS, PlannerPasses } from './planner-passes.ts';
 import { PlannerView } from './planner-view.ts';
 import type { RoadTimes } from './road-times.ts';
 
-/** Shortest time between two looks, where something changed. Below PLANNER_LOOK_MS. */
+/** Shortest time between two looks, where one left something to do or a driver waits for it. Below PLANNER_CHANGE_MS. */
 const PLANNER_LOOK_SOON_MS = 20;
+/**
+ * Shortest time between two looks because of changes: a look costs about the same for one change as for fifty,
+ * and nobody notices a tenth of a second. Below PLANNER_LOOK_MS.
+ */
+const PLANNER_CHANGE_MS = 100;
 
-below({ PLANNER_LOOK_SOON_MS }, { PLANNER_LOOK_MS });
+below({ PLANNER_LOOK_SOON_MS }, { PLANNER_CHANGE_MS });
+below({ PLANNER_CHANGE_MS }, { PLANNER_LOOK_MS });
 below({ PLANNER_TURN_MS }, { PLANNER_LOOK_SOON_MS });
 
 export type PlannerLoop = {
@@ -55,7 +61,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
   let lookTimer: NodeJS.Timeout | undefined;
   let lookedMs = 0;
   let notedMs = Number.NEGATIVE_INFINITY;
-  let isLookSoon = false;
+  let nextLookMs = Number.POSITIVE_INFINITY;
   let waiters: (() => void)[] = [];
 
   const lease = keepPlannerLease({
@@ -68,10 +74,10 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     orderChanged(orderId) {
       if (!turn) return;
       turn.view.orderChanged(orderId);
-      lookSoon();
+      lookAfter(PLANNER_CHANGE_MS);
     },
     driverChanged(driverId) {
-      if (turn?.view.driverChanged(driverId)) lookSoon();
+      if (turn?.view.driverChanged(driverId)) lookAfter(PLANNER_CHANGE_MS);
     },
     tiersChanged: () => turn?.view.tiersChanged(),
   });
@@ -102,7 +108,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     turn?.passes.close();
     turn = null;
     clearTimeout(lookTimer);
-    isLookSoon = false;
+    nextLookMs = Number.POSITIVE_INFINITY;
     looked();
   }
 
@@ -112,16 +118,19 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     for (const resolve of waiting) resolve();
   }
 
-  function lookSoon(): void {
-    if (isLookSoon) return;
-    isLookSoon = true;
+  const lookSoon = () => lookAfter(PLANNER_LOOK_SOON_MS);
+
+  /** Looks so long after the last look, unless it looks sooner anyway. */
+  function lookAfter(ms: number): void {
+    if (lookedMs + ms >= nextLookMs) return;
+    nextLookMs = lookedMs + ms;
     clearTimeout(lookTimer);
-    lookTimer = setTimeout(look, Math.max(0, lookedMs + PLANNER_LOOK_SOON_MS - performance.now()));
+    lookTimer = setTimeout(look, Math.max(0, nextLookMs - performance.now()));
   }
 
   /** Tells who has to leave before the next look. */
   function look(): void {
-    isLookSoon = false;
+    nextLookMs = Number.POSITIVE_INFINITY;
     if (lease.current() === null || !turn) return;
     lookedMs = performance.now();
     guarded(turn, (at) => {
@@ -133,7 +142,7 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
     });
     note();
     looked();
-    if (turn && !isLookSoon) lookTimer = setTimeout(look, PLANNER_LOOK_MS);
+    if (turn) lookAfter(PLANNER_LOOK_MS);
   }
 
   /** What a bug throws costs the plan alone: it is made anew, from the matcher. */

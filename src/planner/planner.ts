@@ -7,7 +7,7 @@ import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } 
 import { Waiting } from './waiting.ts';
 
 /** Most orders of which drivers are told in one look, about 2 ms. */
-const MAX_TOLD_PER_LOOK = 4;
+export const MAX_TOLD_PER_LOOK = 4;
 /** Most orders that are put elsewhere at once when their driver goes, about 2 ms; the next pass puts the others. */
 const MAX_PUT_AT_ONCE = 6;
 

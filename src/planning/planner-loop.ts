@@ -3,6 +3,7 @@ import type { Lease } from '../domain/plan.ts';
 import { distanceMeters } from '../geo/point.ts';
 import { below, PLANNER_LOOK_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import { MAX_TOLD_PER_LOOK } from '../planner/planner.ts';
 import type { Tell } from '../planner/types.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
@@ -171,7 +172,8 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
       tells.map(({ driverId }) => driverId),
       nowMs,
     );
-    lookSoon();
+    const told = tells.reduce((sum, { orders }) => sum + orders.length, 0);
+    lookAfter(told < MAX_TOLD_PER_LOOK ? PLANNER_CHANGE_MS : PLANNER_LOOK_SOON_MS);
   }
 
   function give({ driverId, orders }: Tell, held: Lease, view: PlannerView): void {

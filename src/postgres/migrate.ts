@@ -19,6 +19,11 @@ const MIGRATION_STATEMENT_TIMEOUT_MS = 10 * 60_000;
  * that no reader of the table, however long, keeps them from it for a second.
  */
 export const MIGRATION_LOCK_TIMEOUT_MS = 500;
+/**
+ * Longest wait for a vacuum that Postgres itself makes of a table: above its `deadlock_timeout` of 1 s, after which
+ * such a vacuum ends for whoever waits for it.
+ */
+const MIGRATION_VACUUM_WAIT_MS = 1_500;
 /** Pause after a lock that was not to be had, in which the statements that waited behind it run. */
 const MIGRATION_LOCK_PAUSE_MS = 1_500;
 /** Most attempts at a file's locks: with their pauses 2 minutes. */
@@ -219,7 +224,7 @@ async function applyPatiently(sql: Sql, migration: Migration, pause: Pause, most
   const named = oldest === null ? '' : `\n;update schema_migrations set oldest = ${oldest} where id = ${id}`;
   for (let tries = 1; ; tries++) {
     try {
-      await send(sql, `${record}\n${text}${named}`);
+      await send(sql, `${tries === 1 ? '' : END_VACUUMS}${record}\n${text}${named}`);
       return true;
     } catch (error) {
       const { code, constraint_name } = error as { code?: string; constraint_name?: string };
@@ -261,6 +266,25 @@ async function lockedOut(sql: Sql, { name }: Migration, tries: number, cause: un
     { cause },
   );
 }
+
+/**
+ * Ends Postgres' own vacuums of this schema's tables, and keeps them away to the end of the transaction: they go on
+ * for longer than a file waits for its table. Readers and writers do not wait for this lock, nor behind it. A vacuum
+ * that somebody asked for does not end, and is left.
+ */
+const END_VACUUMS = `set local lock_timeout = ${MIGRATION_VACUUM_WAIT_MS};
+do $$ declare vacuumed regclass; begin
+  for vacuumed in
+    select c.oid::regclass from pg_locks l join pg_class c on c.oid = l.relation
+    where l.mode = 'ShareUpdateExclusiveLock' and l.granted and l.pid <> pg_backend_pid() and c.relkind = 'r'
+      and c.relnamespace = current_schema()::regnamespace and pg_has_role(c.relowner, 'usage')
+      and l.database = (select oid from pg_database where datname = current_database())
+  loop
+    execute format('lock table %s in share update exclusive mode', vacuumed);
+  end loop;
+exception when lock_not_available then null; end $$;
+set local lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS};
+`;
 
 /** Several statements in one message are one transaction (PostgreSQL manual, 54.2.2.1). */
 async function send(sql: Sql, statements: string): Promise<void> {

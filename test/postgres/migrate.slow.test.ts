@@ -1,13 +1,14 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase, pendingMigrations } from '../../src/postgres/migrate.ts';
 import { type Migration, readMigrations } from '../../src/postgres/migration-files.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
 import { RUN_MS } from '../harness/patience.ts';
+import { findPostgis, type Postgis, startPostgis } from '../harness/postgis.ts';
 import { openTransaction } from '../store/transaction.ts';
 import { addStoreBefore, besideOrders, fillOrders } from './orders-before.ts';
 import { MOST_ROWS, watchMigrations, whyStepsTooLong, whyTooLong } from './watched-migrations.ts';
@@ -105,6 +106,28 @@ where id in (select id from orders where planted is null and tracking_token like
     ],
   ])('%s keeps none waiting', async (name, text) => {
     expect(await reasonsOfText(name, text)).toEqual([]);
+  });
+});
+
+/** Postgres looks for tables to vacuum each second, and vacuums for minutes. */
+const VACUUMS = { autovacuum_naptime: '1s', autovacuum_vacuum_cost_delay: '100ms', autovacuum_vacuum_cost_limit: 1 };
+
+describe.runIf(findPostgis() !== undefined)('while Postgres itself vacuums the table', () => {
+  test('a migration ends the vacuum, for which nothing else waits', async () => {
+    const server = (await startPostgis(VACUUMS)) as Postgis;
+    onTestFinished(() => server.stop());
+    const sql = connect({ url: server.url, applicationName: 'test', max: 1 });
+    onTestFinished(() => sql.end({ timeout: 5 }));
+    const own = mkdtempSync(join(tmpdir(), 'sameday-vacuum-'));
+    onTestFinished(() => rmSync(own, { recursive: true, force: true }));
+    await sql`create table a as select n from generate_series(1, 100000) n`;
+    await sql`delete from a where n % 2 = 0`;
+    const vacuums = () => sql`
+      select pid from pg_locks where relation = 'a'::regclass and mode = 'ShareUpdateExclusiveLock' and granted`;
+    await expect.poll(async () => (await vacuums()).length, { timeout: RUN_MS }).toBe(1);
+    writeFileSync(join(own, '0001_b.sql'), 'alter table a add column m int;');
+    const pause = () => Promise.resolve();
+    expect(await migrateDatabase({ url: server.url, dir: own, pause, tries: 2 })).toEqual(['0001_b.sql']);
   });
 });
 

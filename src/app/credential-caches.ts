@@ -1,12 +1,12 @@
 import { createHearing } from '../bus/hearing.ts';
 import { createLastWord } from '../bus/last-word.ts';
-import type { NoticeKind } from '../bus/notices.ts';
 import { type Credentials, createCredentials } from '../http/credentials.ts';
 import { KnownSecrets } from '../http/known-secrets.ts';
 import { below, MAX_COMMIT_BATCH, MAX_ORGANIZATION_KEYS, QUERY_DEADLINE_MS } from '../limits.ts';
 import { batched, limitConcurrency } from '../postgres/batched-reads.ts';
 import type { OrganizationKey } from '../store/accounts/organizations.ts';
 import type { RetailerKey } from '../store/accounts/retailers.ts';
+import type { SecretKind } from '../store/accounts/secrets.ts';
 import type { Store } from '../store/store.ts';
 
 /** Time for which a key or token is kept in memory, and so works on after it was revoked. Orders recheck. */
@@ -67,8 +67,6 @@ export type CredentialCaches = {
   readonly feed: SecretsFeed;
 };
 
-type SecretKinds = Extract<NoticeKind, 'key' | 'token' | 'tracker' | 'organization_key'>;
-
 /** How the change feed keeps the known keys and tokens in step with the tables. */
 export type SecretsFeed = {
   /** Reads all of every kind. */
@@ -76,8 +74,8 @@ export type SecretsFeed = {
   /** Listening was interrupted, so notices may have been missed. */
   interrupted(): void;
   /** A notice of these stores' or organizations' keys, or drivers' tokens, came; `read` follows. */
-  noticed(kind: SecretKinds, holderIds: readonly string[]): void;
-  read(kind: SecretKinds, holderIds: readonly string[]): Promise<void>;
+  noticed(kind: SecretKind, holderIds: readonly string[]): void;
+  read(kind: SecretKind, holderIds: readonly string[]): Promise<void>;
   /** A word of this process came back. */
   heard(word: string): void;
 };
@@ -88,14 +86,8 @@ type Statements = Pick<
   | 'findOrganizationKeys'
   | 'findDriverByToken'
   | 'findDriverByTracker'
-  | 'listKeys'
-  | 'listKeysOf'
-  | 'listOrganizationKeys'
-  | 'listOrganizationKeysOf'
-  | 'listTokens'
-  | 'listTokensOf'
-  | 'listTrackers'
-  | 'listTrackersOf'
+  | 'listSecrets'
+  | 'listSecretsOf'
   | 'sayWord'
 >;
 
@@ -112,15 +104,20 @@ export function openCredentialCaches(
 ): CredentialCaches {
   const lastWord = createLastWord(store.sayWord, { waitMs, pauseMs: FEED_WORD_PAUSE_MS });
   const bounds = { most: MAX_SECRETS_KNOWN, part: SECRETS_PART, waitMs };
-  const known = {
-    key: new KnownSecrets({ list: store.listKeys, listOf: store.listKeysOf }, lastWord, bounds),
-    token: new KnownSecrets({ list: store.listTokens, listOf: store.listTokensOf }, lastWord, bounds),
-    tracker: new KnownSecrets({ list: store.listTrackers, listOf: store.listTrackersOf }, lastWord, bounds),
-    organization_key: new KnownSecrets(
-      { list: store.listOrganizationKeys, listOf: store.listOrganizationKeysOf },
+  const knownOf = (kind: SecretKind) =>
+    new KnownSecrets(
+      {
+        list: (afterId, limit) => store.listSecrets(kind, afterId, limit),
+        listOf: (holderIds) => store.listSecretsOf(kind, holderIds),
+      },
       lastWord,
       bounds,
-    ),
+    );
+  const known = {
+    key: knownOf('key'),
+    token: knownOf('token'),
+    tracker: knownOf('tracker'),
+    organization_key: knownOf('organization_key'),
   };
   const kept = {
     keepMs: CREDENTIAL_KEEP_MS,
@@ -146,17 +143,11 @@ export function openCredentialCaches(
   const credentials = { key: stores, token: drivers, tracker: trackers, organization_key: organizations };
   const feed: SecretsFeed = {
     async readAll() {
-      await known.key.readAll();
-      await known.token.readAll();
-      await known.tracker.readAll();
-      await known.organization_key.readAll();
+      for (const ofKind of Object.values(known)) await ofKind.readAll();
     },
     interrupted() {
       hearing.interrupted();
-      known.key.interrupted();
-      known.token.interrupted();
-      known.tracker.interrupted();
-      known.organization_key.interrupted();
+      for (const ofKind of Object.values(known)) ofKind.interrupted();
     },
     noticed: (kind, holderIds) => known[kind].noticed(holderIds),
     async read(kind, holderIds) {

@@ -1,4 +1,4 @@
-import type { Row } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import { SECRET_MARK_LENGTH } from '../../domain/ids.ts';
 import type { Db } from '../db.ts';
 import { keyIsGood } from '../fragments.ts';
@@ -13,68 +13,52 @@ export type SecretRow = {
   readonly isRevoked: boolean;
 };
 
+/** The kinds of secrets, as their notices name them. */
+export type SecretKind = 'key' | 'organization_key' | 'token' | 'tracker';
+
+/** A table with secrets of one kind. What a token may do is looked up each time, so each counts as good. */
+type SecretTable = {
+  readonly table: Fragment;
+  readonly hash: Fragment;
+  /** The column of whose they are. */
+  readonly holder: Fragment;
+  readonly isGood: Fragment;
+};
+
+function tableOf(sql: Sql, kind: SecretKind): SecretTable {
+  const key = { hash: sql`key_hash`, isGood: keyIsGood(sql) };
+  switch (kind) {
+    case 'key':
+      return { ...key, table: sql`api_keys k`, holder: sql`retailer_id` };
+    case 'organization_key':
+      return { ...key, table: sql`organization_keys k`, holder: sql`organization_id` };
+    case 'token':
+      return { table: sql`drivers`, hash: sql`token_hash`, holder: sql`id`, isGood: sql`true` };
+    case 'tracker':
+      return { table: sql`drivers`, hash: sql`tracker_hash`, holder: sql`id`, isGood: sql`tracker_hash is not null` };
+  }
+}
+
 const toSecret = ({ id, hash, revoked }: Row): SecretRow => ({ id, hash, isRevoked: revoked });
 
-/** The marks of the keys that are good, in the order of their ids, after `afterId`. */
-export async function listKeys({ sql }: Db, afterId: string, limit: number): Promise<SecretRow[]> {
+/** The marks of the secrets of a kind that are good, in the order of their ids, after `afterId`. */
+export async function listSecrets({ sql }: Db, kind: SecretKind, afterId: string, limit: number): Promise<SecretRow[]> {
+  const { table, hash, isGood } = tableOf(sql, kind);
   const rows = await sql`
-    select id, left(key_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from api_keys k
-    where ${keyIsGood(sql)} and id > ${afterId} order by id limit ${limit}`;
+    select id, left(${hash}, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from ${table}
+    where ${isGood} and id > ${afterId} order by id limit ${limit}`;
   return rows.map(toSecret);
 }
 
-/** Every key of these stores, revoked and ended ones included. */
-export async function listKeysOf({ sql }: Db, retailerIds: readonly string[]): Promise<SecretRow[]> {
+/**
+ * Every secret of a kind of these holders, revoked and ended ones included. A tracker that was taken away is in no row,
+ * so a look-up does not find it.
+ */
+export async function listSecretsOf({ sql }: Db, kind: SecretKind, holderIds: readonly string[]): Promise<SecretRow[]> {
+  const { table, hash, holder, isGood } = tableOf(sql, kind);
   const rows = await sql`
-    select id, key_hash as hash, not ${keyIsGood(sql)} as revoked from api_keys k
-    where retailer_id = any(${[...retailerIds]}::uuid[])`;
-  return rows.map(toSecret);
-}
-
-/** The marks of the organizations' keys that are good, in the order of their ids, after `afterId`. */
-export async function listOrganizationKeys({ sql }: Db, afterId: string, limit: number): Promise<SecretRow[]> {
-  const rows = await sql`
-    select id, left(key_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from organization_keys k
-    where ${keyIsGood(sql)} and id > ${afterId} order by id limit ${limit}`;
-  return rows.map(toSecret);
-}
-
-/** Every key of these organizations, revoked and ended ones included. */
-export async function listOrganizationKeysOf({ sql }: Db, organizationIds: readonly string[]): Promise<SecretRow[]> {
-  const rows = await sql`
-    select id, key_hash as hash, not ${keyIsGood(sql)} as revoked from organization_keys k
-    where organization_id = any(${[...organizationIds]}::uuid[])`;
-  return rows.map(toSecret);
-}
-
-/** The marks of the drivers' tokens, in the order of the drivers' ids, after `afterId`. */
-export async function listTokens({ sql }: Db, afterId: string, limit: number): Promise<SecretRow[]> {
-  const rows = await sql`
-    select id, left(token_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from drivers
-    where id > ${afterId} order by id limit ${limit}`;
-  return rows.map(toSecret);
-}
-
-/** The tokens of these drivers; what a token may do is looked up each time, so none counts as revoked. */
-export async function listTokensOf({ sql }: Db, driverIds: readonly string[]): Promise<SecretRow[]> {
-  const rows = await sql`
-    select id, token_hash as hash, false as revoked from drivers where id = any(${[...driverIds]}::uuid[])`;
-  return rows.map(toSecret);
-}
-
-/** The marks of the trackers, in the order of the drivers' ids, after `afterId`. */
-export async function listTrackers({ sql }: Db, afterId: string, limit: number): Promise<SecretRow[]> {
-  const rows = await sql`
-    select id, left(tracker_hash, ${SECRET_MARK_LENGTH}::int) as hash, false as revoked from drivers
-    where tracker_hash is not null and id > ${afterId} order by id limit ${limit}`;
-  return rows.map(toSecret);
-}
-
-/** The trackers of these drivers. One that was taken away is in no row, so a look-up does not find it. */
-export async function listTrackersOf({ sql }: Db, driverIds: readonly string[]): Promise<SecretRow[]> {
-  const rows = await sql`
-    select id, tracker_hash as hash, false as revoked from drivers
-    where id = any(${[...driverIds]}::uuid[]) and tracker_hash is not null`;
+    select id, ${hash} as hash, not ${isGood} as revoked from ${table}
+    where ${holder} = any(${[...holderIds]}::uuid[]) and ${hash} is not null`;
   return rows.map(toSecret);
 }
 

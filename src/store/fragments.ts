@@ -2,6 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import type { HoldReason } from '../domain/hold.ts';
 import { below } from '../limits.ts';
 import { ARRAY_OF } from '../postgres/types.ts';
+import type { Db } from './db.ts';
 
 /** Most ids in one notice, 37 bytes each. Below the 8,000 bytes that a notice of Postgres may have. */
 export const NOTICE_IDS = 200;
@@ -91,6 +92,22 @@ export const holdReason = (sql: Sql, unpaidAllowed: number): Fragment => sql`
     when r.status <> 'active' then ${'store_suspended' satisfies HoldReason}::text
     when o.payment_status in ('processing', 'paid') then null
     when unpaid_credit(r.id, ${unpaidAllowed}::int) <= 0 then ${'payment_required' satisfies HoldReason}::text end`;
+
+/**
+ * Makes a change and sends a notice of each changed row, in one statement; returns their number.
+ *
+ * @param change an `insert` or `update` of rows with an `id`, without `returning`
+ */
+export async function changeAndTell(
+  { sql, processId }: Db,
+  kind: 'driver' | 'order' | 'organization' | 'retailer' | 'tier',
+  change: Fragment,
+): Promise<number> {
+  const rows = await sql`
+    with changed as (${change} returning id)
+    select pg_notify('sameday', ${`${processId}:${kind}:`}::text || id) from changed`;
+  return rows.length;
+}
 
 /** The rows of `jobs` in the form that `parseOutboxRows` reads; an empty list for none. */
 export const jobsAsJson = (sql: Sql): Fragment => sql`(select ${jobListAsJson(sql)} from jobs)`;

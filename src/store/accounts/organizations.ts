@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import { MAX_ORGANIZATION_KEYS, MAX_ORGANIZATION_STORES } from '../../limits.ts';
 import type { Db } from '../db.ts';
-import { keyIsGood } from '../fragments.ts';
+import { changeAndTell, keyIsGood } from '../fragments.ts';
 import type { Printable } from '../pages.ts';
 import type { NewKey } from './retailers.ts';
 
@@ -39,11 +39,9 @@ export async function addOrganization({ sql }: Db, id: string, name: string): Pr
 }
 
 /** Corrects the name of an organization; false for an unknown one. */
-export async function renameOrganization({ sql, processId }: Db, id: string, name: string): Promise<boolean> {
-  const rows = await sql`
-    with changed as (update organizations set name = ${name} where id = ${id} returning id)
-    select pg_notify('sameday', ${processId} || ':organization:' || id) from changed`;
-  return rows.length === 1;
+export async function renameOrganization(db: Db, id: string, name: string): Promise<boolean> {
+  const change = db.sql`update organizations set name = ${name} where id = ${id}`;
+  return (await changeAndTell(db, 'organization', change)) === 1;
 }
 
 /** An organization with its stores and its keys' ids; null for an unknown one. */

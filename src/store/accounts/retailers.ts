@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { Point } from '../../geo/point.ts';
 import type { Db } from '../db.ts';
-import { keyIsGood } from '../fragments.ts';
+import { changeAndTell, keyIsGood } from '../fragments.ts';
 
 /** The store and the key of an authenticated request. */
 export type RetailerKey = {
@@ -205,14 +205,11 @@ export function setCardOf(
  * Takes a card away that Stripe no longer has, from the store that it was set for. Its unpaid orders count on.
  * False where no store has it.
  */
-export async function removeCard({ sql, processId }: Db, paymentMethodId: string): Promise<boolean> {
-  const rows = await sql`
-    with changed as (
-      update retailers set stripe_payment_method_id = null, updated_at = now()
-      where stripe_payment_method_id = ${paymentMethodId} returning id
-    )
-    select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed`;
-  return rows.length > 0;
+export async function removeCard(db: Db, paymentMethodId: string): Promise<boolean> {
+  const change = db.sql`
+    update retailers set stripe_payment_method_id = null, updated_at = now()
+    where stripe_payment_method_id = ${paymentMethodId}`;
+  return (await changeAndTell(db, 'retailer', change)) > 0;
 }
 
 /** The name of a store and its customer at Stripe; null for an unknown store. */
@@ -232,24 +229,10 @@ export async function keepCustomer({ sql }: Db, retailerId: string, customerId: 
   return row?.stripe_customer_id ?? null;
 }
 
-/**
- * Changes a store and sends the notice of it, in one statement; false for an unknown store, and for one that
- * is not as `where` says.
- */
-async function changeRetailer(
-  { sql, processId }: Db,
-  retailerId: string,
-  set: Fragment,
-  where: Fragment = sql`true`,
-): Promise<boolean> {
-  const rows = await sql`
-    with changed as (
-      update retailers set ${set}, updated_at = now() where id = ${retailerId} and ${where} returning id
-    ), notice as (
-      select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed
-    )
-    select id from changed, notice`;
-  return rows.length === 1;
+/** False for an unknown store, and for one that is not as `where` says. */
+async function changeRetailer(db: Db, retailerId: string, set: Fragment, where = db.sql`true`): Promise<boolean> {
+  const change = db.sql`update retailers set ${set}, updated_at = now() where id = ${retailerId} and ${where}`;
+  return (await changeAndTell(db, 'retailer', change)) === 1;
 }
 
 /** Whether a key that was found before is still valid and its store active. */

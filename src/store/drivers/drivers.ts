@@ -8,7 +8,7 @@ import type { TierId } from '../../domain/tier.ts';
 import { DEFAULT_VEHICLE, type Vehicle } from '../../domain/vehicle.ts';
 import { IDLE_WAIT_MS } from '../../limits.ts';
 import type { Db } from '../db.ts';
-import { isDriver, rowsOf } from '../fragments.ts';
+import { changeAndTell, isDriver, rowsOf } from '../fragments.ts';
 import { carriedColumns, joinCarried, toCarried } from './carried.ts';
 
 /** Drivers that one statement reads to load a fleet. A million take longer than STATEMENT_TIMEOUT_MS. */
@@ -27,15 +27,12 @@ export type NewDriver = {
 };
 
 /** Adds a driver, off duty. */
-export async function createDriver({ sql, processId }: Db, driver: NewDriver): Promise<void> {
-  await sql`
-    with created as (
-      insert into drivers (id, name, phone, token_hash, tiers, vehicle, capacity)
-      values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[],
-        ${driver.vehicle ?? DEFAULT_VEHICLE}, ${driver.capacity ?? 1})
-      returning id
-    )
-    select pg_notify('sameday', ${processId} || ':driver:' || id) from created`;
+export async function createDriver(db: Db, driver: NewDriver): Promise<void> {
+  const created = db.sql`
+    insert into drivers (id, name, phone, token_hash, tiers, vehicle, capacity)
+    values (${driver.id}, ${driver.name}, ${driver.phone}, ${driver.tokenHash}, ${[...driver.tierIds]}::text[],
+      ${driver.vehicle ?? DEFAULT_VEHICLE}, ${driver.capacity ?? 1})`;
+  await changeAndTell(db, 'driver', created);
 }
 
 /** The first active driver with a phone; null if there is none. */
@@ -45,43 +42,36 @@ export async function findDriverByPhone({ sql }: Db, phone: string): Promise<str
 }
 
 /** Sets what a driver drives; false for an unknown driver. */
-export async function setDriverVehicle({ sql, processId }: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
-  const rows = await sql`
-    with changed as (update drivers set vehicle = ${vehicle} where id = ${driverId} returning id)
-    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
-  return rows.length === 1;
+export function setDriverVehicle(db: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
+  return changeDriver(db, driverId, db.sql`vehicle = ${vehicle}`);
 }
 
 /** Corrects a driver; what is null stays. False for an unknown driver. */
-export async function correctDriver(
-  { sql, processId }: Db,
+export function correctDriver(
+  db: Db,
   driverId: string,
   change: { readonly name: string | null; readonly phone: string | null; readonly tierIds: readonly string[] | null },
 ): Promise<boolean> {
   const tierIds = change.tierIds === null ? null : [...change.tierIds];
-  const rows = await sql`
-    with changed as (
-      update drivers set name = coalesce(${change.name}, name), phone = coalesce(${change.phone}, phone),
-        tiers = coalesce(${tierIds}::text[], tiers) where id = ${driverId} returning id
-    )
-    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
-  return rows.length === 1;
+  const set = db.sql`name = coalesce(${change.name}, name), phone = coalesce(${change.phone}, phone),
+    tiers = coalesce(${tierIds}::text[], tiers)`;
+  return changeDriver(db, driverId, set);
 }
 
 /** Sets how many orders a driver may carry at a time. False for an unknown driver. */
-export async function setDriverCapacity({ sql, processId }: Db, driverId: string, capacity: number): Promise<boolean> {
-  const rows = await sql`
-    with changed as (update drivers set capacity = ${capacity} where id = ${driverId} returning id)
-    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
-  return rows.length === 1;
+export function setDriverCapacity(db: Db, driverId: string, capacity: number): Promise<boolean> {
+  return changeDriver(db, driverId, db.sql`capacity = ${capacity}`);
 }
 
 /** Sets until when a driver stays on duty; null for no end. False for a driver who is unknown or off duty. */
-export async function setDutyEnd({ sql, processId }: Db, driverId: string, until: Date | null): Promise<boolean> {
-  const rows = await sql`
-    with changed as (update drivers set on_duty_until = ${until} where id = ${driverId} and on_duty returning id)
-    select pg_notify('sameday', ${processId} || ':driver:' || id) from changed`;
-  return rows.length === 1;
+export function setDutyEnd(db: Db, driverId: string, until: Date | null): Promise<boolean> {
+  return changeDriver(db, driverId, db.sql`on_duty_until = ${until}`, db.sql`on_duty`);
+}
+
+/** False for an unknown driver, and for one who is not as `where` says. */
+async function changeDriver(db: Db, driverId: string, set: Fragment, where = db.sql`true`): Promise<boolean> {
+  const change = db.sql`update drivers set ${set} where id = ${driverId} and ${where}`;
+  return (await changeAndTell(db, 'driver', change)) === 1;
 }
 
 /**

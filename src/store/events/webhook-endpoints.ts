@@ -1,5 +1,6 @@
 import type { Fragment } from 'postgres';
 import type { Db } from '../db.ts';
+import { changeAndTell } from '../fragments.ts';
 import { dueAgain, queueOf, webhookOf } from './webhook-parts.ts';
 
 /*
@@ -59,15 +60,11 @@ export function enableWebhook(db: Db, retailerId: string): Promise<boolean> {
 }
 
 /** Disables a store's webhook, which keeps its URL and secret; false if there is none. */
-export async function disableWebhook({ sql, processId }: Db, retailerId: string): Promise<boolean> {
-  const rows = await sql`
-    with changed as (
-      update webhooks
-      set failing_since = null, retry_at = null, disabled_at = now(), disabled_because = 'off'
-      where id = ${retailerId} returning id
-    )
-    select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed`;
-  return rows.length === 1;
+export async function disableWebhook(db: Db, retailerId: string): Promise<boolean> {
+  const change = db.sql`
+    update webhooks set failing_since = null, retry_at = null, disabled_at = now(), disabled_because = 'off'
+    where id = ${retailerId}`;
+  return (await changeAndTell(db, 'retailer', change)) === 1;
 }
 
 /**

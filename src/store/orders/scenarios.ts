@@ -1,6 +1,6 @@
 import type { Scenario } from '../../domain/scenario.ts';
 import type { Db } from '../db.ts';
-import { isWaiting } from '../fragments.ts';
+import { changeAndTell, isWaiting } from '../fragments.ts';
 import { isNotYet } from './order-times.ts';
 
 /** What the driver of an order is to do by its scenario; null for most orders. Only the first one loses it. */
@@ -23,12 +23,10 @@ export async function endWait({ sql }: Db, orderId: string): Promise<boolean> {
  * Makes an order that waits for its time due now; it expires so much earlier. False if it does not wait for
  * its time.
  */
-export async function makeDue({ sql, processId }: Db, orderId: string): Promise<boolean> {
-  const rows = await sql`
-    with changed as (
-      update orders o set dispatch_from = now(), expires_at = expires_at - (dispatch_from - now())
-      where id = ${orderId} and ${isNotYet(sql, sql`o`)} returning id
-    )
-    select pg_notify('sameday', ${processId} || ':order:' || id) from changed`;
-  return rows.length === 1;
+export async function makeDue(db: Db, orderId: string): Promise<boolean> {
+  const { sql } = db;
+  const change = sql`
+    update orders o set dispatch_from = now(), expires_at = expires_at - (dispatch_from - now())
+    where id = ${orderId} and ${isNotYet(sql, sql`o`)}`;
+  return (await changeAndTell(db, 'order', change)) === 1;
 }

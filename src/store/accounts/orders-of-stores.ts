@@ -1,5 +1,3 @@
-import type { Fragment, Sql } from 'postgres';
-import type { OrderStatus } from '../../domain/order.ts';
 import { below } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import {
@@ -9,7 +7,9 @@ import {
   type OrderFilter,
   type OrderPage,
   ordersIn,
+  rareStatus,
   readOrderPage,
+  statusUnderWay,
 } from '../orders/orders-list.ts';
 
 /**
@@ -33,7 +33,7 @@ export function listOrdersOfStores(
 ): Promise<OrderPage> {
   const { status, limit, externalId } = filter;
   const within = listedWithin(sql, filter);
-  if (status !== null && UNDER_WAY.has(status) && externalId === null) {
+  if (externalId === null && statusUnderWay(sql, status)) {
     const looked = ordersIn(sql, filter, sql`retailer_id = any(${[...retailerIds]}::uuid[])${within}`);
     return readOrderPage(sql, looked, filter, LIST_SCAN_ROWS, true);
   }
@@ -47,7 +47,7 @@ export function listOrdersOfStores(
     with looked as materialized (
       select each.* from unnest(${[...retailerIds]}::uuid[]) as store(id) cross join lateral (
         select id, updated_at, row_number() over (order by updated_at, id) as scanned, ${isWanted} as wanted from orders
-        where retailer_id = store.id${rare ?? sql``}${within}
+        where retailer_id = store.id${rare ? sql` and ${rare}` : sql``}${within}
         order by updated_at, id limit ${scanRows}) each
     ), horizon as (
       select updated_at, id from looked where scanned = ${scanRows} order by updated_at, id limit 1
@@ -58,23 +58,4 @@ export function listOrdersOfStores(
     )
     select orders.*, found.scanned, found.wanted from found join orders on orders.id = found.id) o`;
   return readOrderPage(sql, looked, filter, scanRows, true);
-}
-
-/** The statuses of the partial index of all stores' orders that wait or are carried. */
-const UNDER_WAY: ReadonlySet<OrderStatus> = new Set(['pending_dispatch', 'driver_assigned', 'picked_up']);
-
-/** The status as it is in `orders_rare_by_update`, as Postgres takes a partial index for nothing else. */
-function rareStatus(sql: Sql, status: OrderStatus | null): Fragment | null {
-  switch (status) {
-    case 'cancelled':
-      return sql` and status = 'cancelled'`;
-    case 'expired':
-      return sql` and status = 'expired'`;
-    case 'undeliverable':
-      return sql` and status = 'undeliverable'`;
-    case 'returned':
-      return sql` and status = 'returned'`;
-    default:
-      return null;
-  }
 }

@@ -118,27 +118,40 @@ export const createdWithin = (sql: Sql, { createdAfter, createdBefore }: OrderFi
 export function ordersIn(sql: Sql, filter: OrderFilter, part: Fragment): Fragment {
   const { status, externalId } = filter;
   const created = createdWithin(sql, filter);
-  const scan = () => looked(sql, part, sql`${status ? sql`status = ${status}` : sql`status <> 'void'`} and ${created}`);
-  if (externalId !== null) return scan();
-  const rare = (isStatus: Fragment) => looked(sql, sql`${isStatus} and ${part}`, created);
-  const underWay = (isStatus: Fragment) => carried(sql, isStatus, sql`${part} and ${created}`);
+  const rare = externalId === null ? rareStatus(sql, status) : null;
+  const underWay = externalId === null ? statusUnderWay(sql, status) : null;
+  if (rare) return looked(sql, sql`${rare} and ${part}`, created);
+  if (underWay) return carried(sql, underWay, sql`${part} and ${created}`);
+  return looked(sql, part, sql`${status ? sql`status = ${status}` : sql`status <> 'void'`} and ${created}`);
+}
+
+/** A status of `orders_rare_by_update` as it is in that index; null for any other. */
+export function rareStatus(sql: Sql, status: OrderStatus | null): Fragment | null {
   switch (status) {
     case 'cancelled':
-      return rare(sql`status = 'cancelled'`);
+      return sql`status = 'cancelled'`;
     case 'expired':
-      return rare(sql`status = 'expired'`);
+      return sql`status = 'expired'`;
     case 'undeliverable':
-      return rare(sql`status = 'undeliverable'`);
+      return sql`status = 'undeliverable'`;
     case 'returned':
-      return rare(sql`status = 'returned'`);
-    case 'pending_dispatch':
-      return underWay(sql`status = 'pending_dispatch'`);
-    case 'driver_assigned':
-      return underWay(sql`status = 'driver_assigned'`);
-    case 'picked_up':
-      return underWay(sql`status = 'picked_up'`);
+      return sql`status = 'returned'`;
     default:
-      return scan();
+      return null;
+  }
+}
+
+/** A status of the partial index of all stores' orders that wait or are carried; null for any other. */
+export function statusUnderWay(sql: Sql, status: OrderStatus | null): Fragment | null {
+  switch (status) {
+    case 'pending_dispatch':
+      return sql`status = 'pending_dispatch'`;
+    case 'driver_assigned':
+      return sql`status = 'driver_assigned'`;
+    case 'picked_up':
+      return sql`status = 'picked_up'`;
+    default:
+      return null;
   }
 }
 

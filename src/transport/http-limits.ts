@@ -47,28 +47,10 @@ atMost({ MAX_PHOTO_BYTES }, { MAX_UNSENT_BYTES_PER_NETWORK });
 below({ MAX_UNSENT_BYTES_PER_NETWORK }, { MAX_UNSENT_BYTES });
 atMost({ 'eight times MAX_BODY_BYTES_PER_CALLER': 8 * MAX_BODY_BYTES_PER_CALLER }, { MAX_BUFFERED_BODY_BYTES });
 
-/** The bounds of a server, from `limits.ts`; a test may tighten them. */
-export type HttpLimits = {
-  readonly maxConnections: number;
-  /** With open sockets. */
-  readonly maxOpenConnections: number;
-  readonly maxRequestsInFlight: number;
-  readonly maxBufferedBodyBytes: number;
-  readonly maxBufferedPhotoBytes: number;
-  readonly maxBodyBytesPerCaller: number;
-  readonly maxWaitingBodiesPerCaller: number;
-  readonly maxUnauthenticatedBodyBytes: number;
-  readonly maxDiscardedBodyBytes: number;
-  readonly maxUnsentBytesPerNetwork: number;
-  readonly maxUnsentBytes: number;
-  readonly bodyDeadlineMs: number;
-  readonly requestDeadlineMs: number;
-  readonly upgradeDeadlineMs: number;
-  readonly socketBackpressureBytes: number;
-};
-
-export const HTTP_LIMITS: HttpLimits = {
+/** The bounds of a server, from `limits.ts`. */
+export const HTTP_LIMITS = {
   maxConnections: MAX_CONNECTIONS,
+  /** With open sockets. */
   maxOpenConnections: MAX_OPEN_CONNECTIONS,
   maxRequestsInFlight: MAX_REQUESTS_IN_FLIGHT,
   maxBufferedBodyBytes: MAX_BUFFERED_BODY_BYTES,
@@ -84,3 +66,6 @@ export const HTTP_LIMITS: HttpLimits = {
   upgradeDeadlineMs: UPGRADE_DEADLINE_MS,
   socketBackpressureBytes: SOCKET_BACKPRESSURE_BYTES,
 };
+
+/** A test may tighten them. */
+export type HttpLimits = Readonly<typeof HTTP_LIMITS>;

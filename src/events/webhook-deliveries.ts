@@ -2,14 +2,15 @@ import { ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
 import { resultForStore } from '../domain/webhook.ts';
 import { wrongNames } from '../http/input.ts';
-import { createListTurns, LIST_WAIT_MS, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../http/list-turns.ts';
+import { encodeCursor, readCursor } from '../http/list-cursor.ts';
+import { createListTurns } from '../http/list-turns.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
 import type { StoreReader } from '../http/readers.ts';
 import { DEFAULT_PAGE_SIZE, schemas } from '../http/schemas.ts';
 import { countRead, type StoreRates } from '../http/store-rate.ts';
 import { type Validated, valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
-import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../store/events/webhook-history.ts';
+import type { DeliveryFilter, ListedDelivery } from '../store/events/webhook-history.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import type { Route } from '../transport/route.ts';
@@ -36,11 +37,7 @@ export function webhookDeliveryRoutes(parts: {
   readonly store: Pick<Store, 'listDeliveriesOf' | 'findWebhook' | 'replayDelivery'>;
 }): Route<StoreReader>[] {
   const { stores, reads, store } = parts;
-  const turns = createListTurns({
-    atOnce: MAX_LISTS_PER_STORE,
-    waiting: MAX_WAITING_LISTS_PER_STORE,
-    waitMs: LIST_WAIT_MS,
-  });
+  const turns = createListTurns();
   const countReplay = createOwnerRate(
     WEBHOOK_REPLAYS_PER_HOUR,
     3_600,
@@ -117,21 +114,8 @@ function readFilter(query: URLSearchParams): Validated<DeliveryFilter> {
     ...('fields' in checked ? checked.fields : []),
     ...wrongNames(query, schemas.listDeliveries.properties),
   ];
-  const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor);
-  if (cursor === undefined && fields.every(({ field }) => field !== 'cursor')) {
-    fields.push({ field: 'cursor', message: 'must be a next_cursor of an earlier page' });
-  }
+  const cursor = readCursor(given.cursor, fields);
   if ('fields' in checked || fields.length > 0) return { fields };
   const { status = null, limit = DEFAULT_PAGE_SIZE } = checked.ok;
-  return { ok: { status, limit: Number(limit), cursor: cursor ?? null } };
-}
-
-/** Where a page ended: microseconds, so that nothing between two pages is skipped, and the id. */
-function encodeCursor({ createdMicros, id }: DeliveryCursor): string {
-  return Buffer.from(`${createdMicros}:${id}`).toString('base64url');
-}
-
-function decodeCursor(text: string): DeliveryCursor | undefined {
-  const [, createdMicros, id] = /^(\d{1,16}):(.+)$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
-  return createdMicros && id && isId(id) ? { createdMicros, id } : undefined;
+  return { ok: { status, limit: Number(limit), cursor } };
 }

@@ -23,11 +23,9 @@ export type ListTurns = {
 type Line = { reading: number; readonly waiting: Set<() => void> };
 
 /** Bounds how many lists of one store are read at once. A store that reads nothing takes no memory. */
-export function createListTurns(bounds: {
-  readonly atOnce: number;
-  readonly waiting: number;
-  readonly waitMs: number;
-}): ListTurns {
+export function createListTurns(
+  bounds = { atOnce: MAX_LISTS_PER_STORE, waiting: MAX_WAITING_LISTS_PER_STORE, waitMs: LIST_WAIT_MS },
+): ListTurns {
   const lines = new Map<string, Line>();
 
   function enter(line: Line): Promise<void> {

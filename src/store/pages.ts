@@ -1,4 +1,4 @@
-import type { Row } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import { below } from '../limits.ts';
 
 /** Rows behind a page that are counted; of more the list says "more than". */
@@ -38,11 +38,19 @@ export type ListSearch<Status extends string> = {
   readonly text: string | null;
 };
 
-/**
- * The place of a row in a list: its rank, 0 for what needs attention most, a time in microseconds since 1970,
- * and its id.
- */
-export type Place = { readonly rank: number; readonly micros: string; readonly id: string };
+/** Where a page ended: a time in microseconds since 1970, so that nothing between two pages is skipped, and an id. */
+export type Cursor = { readonly micros: string; readonly id: string };
+
+/** The place of a row in a list that has its rank, too, 0 for what needs attention most. */
+export type Place = Cursor & { readonly rank: number };
+
+/** A time as cursors have it. */
+export const microsOf = (sql: Sql, time: Fragment): Fragment =>
+  sql`(extract(epoch from ${time}) * 1000000)::int8::text`;
+
+/** A cursor as a row of a time and an id, which others are compared with. */
+export const rowAt = (sql: Sql, { micros, id }: Cursor): Fragment =>
+  sql`(to_timestamp(0) + ${micros}::int8 * interval '1 microsecond', ${id}::uuid)`;
 
 export type PageRequest = {
   readonly limit: number;

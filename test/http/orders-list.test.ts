@@ -4,13 +4,14 @@ import { MAX_FIELD_ERRORS } from '../../src/http/field-errors.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
-import type { ListedOrder, OrderCursor, OrderFilter } from '../../src/store/orders/orders-list.ts';
+import type { ListedOrder, OrderFilter } from '../../src/store/orders/orders-list.ts';
+import type { Cursor } from '../../src/store/pages.ts';
 import { letIn, startServer } from './support.ts';
 
 const HELD = newId();
 
 /** The route alone, and what it asked the tables for. */
-async function startList(next: OrderCursor | null = null, orders: readonly ListedOrder[] = []) {
+async function startList(next: Cursor | null = null, orders: readonly ListedOrder[] = []) {
   const asked: OrderFilter[] = [];
   const list = async (filter: OrderFilter) => {
     asked.push(filter);
@@ -104,7 +105,7 @@ test.each(['1970-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z', '2026-01-01T00:00
 );
 
 test('takes back the cursor that it gave', async () => {
-  const next = { updatedMicros: '1700000000123456', id: ID };
+  const next = { micros: '1700000000123456', id: ID };
   const { ask, asked } = await startList(next);
   const { nextCursor } = await ask('limit=1');
   expect((await ask(`cursor=${nextCursor}`)).status).toBe(200);

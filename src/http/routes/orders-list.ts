@@ -1,14 +1,14 @@
 import { ServiceError } from '../../domain/errors.ts';
-import { isId } from '../../domain/ids.ts';
 import { LIST_STATEMENT_MS } from '../../limits.ts';
 import type { Matcher } from '../../matcher/matcher.ts';
-import type { ListedOrder, OrderCursor, OrderFilter } from '../../store/orders/orders-list.ts';
+import type { ListedOrder, OrderFilter } from '../../store/orders/orders-list.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { calendarTime, NO_SUCH_TIME, wrongNames } from '../input.ts';
-import { createListTurns, LIST_WAIT_MS, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../list-turns.ts';
+import { encodeCursor, readCursor } from '../list-cursor.ts';
+import { createListTurns } from '../list-turns.ts';
 import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
@@ -32,11 +32,7 @@ export function ordersList(parts: {
   readonly now: () => number;
 }): Route<StoreReader> {
   const { stores, reads, store, matcher, now } = parts;
-  const turns = createListTurns({
-    atOnce: MAX_LISTS_PER_STORE,
-    waiting: MAX_WAITING_LISTS_PER_STORE,
-    waitMs: LIST_WAIT_MS,
-  });
+  const turns = createListTurns();
   return {
     method: 'get',
     pattern: '/orders',
@@ -98,10 +94,7 @@ function readFilter(query: URLSearchParams): Validated<OrderFilter> {
   const checked = validate(validators.listOrders, given);
   const fields = [...('fields' in checked ? checked.fields : []), ...wrongNames(query, schemas.listOrders.properties)];
   const isGood = (name: string) => fields.every(({ field }) => field !== name);
-  const cursor = given.cursor === undefined ? null : decodeCursor(given.cursor);
-  if (isGood('cursor') && cursor === undefined) {
-    fields.push({ field: 'cursor', message: 'must be a next_cursor of an earlier page' });
-  }
+  const cursor = readCursor(given.cursor, fields);
   const timeOf = (name: 'updated_after' | 'created_after' | 'created_before'): Date | null => {
     const text = given[name];
     const time = text === undefined ? null : calendarTime(text);
@@ -114,15 +107,5 @@ function readFilter(query: URLSearchParams): Validated<OrderFilter> {
   if ('fields' in checked || fields.length > 0) return { fields };
   const { status = null, external_id: externalId = null, limit = DEFAULT_PAGE_SIZE } = checked.ok;
   const within = { status, externalId, createdAfter, createdBefore, updatedAfter };
-  return { ok: { ...within, limit: Number(limit), cursor: cursor ?? null } };
-}
-
-/** Where a page ended: microseconds, so that nothing between two pages is skipped, and the id. */
-function encodeCursor({ updatedMicros, id }: OrderCursor): string {
-  return Buffer.from(`${updatedMicros}:${id}`).toString('base64url');
-}
-
-function decodeCursor(text: string): OrderCursor | undefined {
-  const [, updatedMicros, id] = /^(\d{1,16}):(.+)$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
-  return updatedMicros && id && isId(id) ? { updatedMicros, id } : undefined;
+  return { ok: { ...within, limit: Number(limit), cursor } };
 }

@@ -2,6 +2,7 @@ import type { Fragment, Row, Sql } from 'postgres';
 import type { DeliveryStatus, WebhookOwner } from '../../domain/webhook.ts';
 import type { Db } from '../db.ts';
 import { LIST_SCAN_ROWS } from '../orders/orders-list.ts';
+import { type Cursor, microsOf, rowAt } from '../pages.ts';
 import { nextTry } from './parked-parts.ts';
 import { isOwnedBy, webhookOf } from './webhook-parts.ts';
 
@@ -20,13 +21,11 @@ export type ListedDelivery = {
   readonly nextTryAt: Date | null;
 };
 
-/** Where a page of deliveries ended. */
-export type DeliveryCursor = { readonly createdMicros: string; readonly id: string };
-
 export type DeliveryFilter = {
   readonly status: DeliveryStatus | null;
   readonly limit: number;
-  readonly cursor: DeliveryCursor | null;
+  /** By the time of the making. */
+  readonly cursor: Cursor | null;
 };
 
 /**
@@ -40,7 +39,7 @@ export async function listDeliveriesOf(
   owner: WebhookOwner,
   webhookId: string,
   { status, limit, cursor }: DeliveryFilter,
-): Promise<{ readonly deliveries: ListedDelivery[]; readonly next: DeliveryCursor | null } | null> {
+): Promise<{ readonly deliveries: ListedDelivery[]; readonly next: Cursor | null } | null> {
   const [known] = await sql`select from webhooks w where w.id = ${webhookId} and ${isOwnedBy(sql, owner)}`;
   if (!known) return null;
   const wanted = status === null ? sql`true` : sql`(l.status = ${status} or l.scanned = ${LIST_SCAN_ROWS})`;
@@ -51,7 +50,7 @@ export async function listDeliveriesOf(
     )
     select d.id, d.order_id, d.type, d.sequence, d.status, d.attempts, d.result, d.created_at, d.tried_at, d.scanned,
       case when d.status = 'pending' then ${nextTry(sql)} end as next_try_at,
-      (extract(epoch from d.created_at) * 1000000)::int8::text as micros
+      ${microsOf(sql, sql`d.created_at`)} as micros
     from page d left join outbox b on b.id = d.outbox_id order by d.created_at desc, d.id desc`;
   const page = rows.slice(0, limit);
   // The last delivery that was looked at comes also where it is not asked for.
@@ -59,7 +58,7 @@ export async function listDeliveriesOf(
   const last = rows.length > limit || endsEarly ? page.at(-1) : undefined;
   return {
     deliveries: page.filter((row) => status === null || row.status === status).map(toDelivery),
-    next: last ? { createdMicros: last.micros, id: last.id } : null,
+    next: last ? { micros: last.micros, id: last.id } : null,
   };
 }
 
@@ -68,15 +67,14 @@ export async function listDeliveriesOf(
  * each. Those that were given up or are still tried have an index of their own (`webhook_deliveries_open`), for
  * which the status stands in the statement as it is there.
  */
-function lookedAt(sql: Sql, webhookId: string, status: DeliveryStatus | null, cursor: DeliveryCursor | null): Fragment {
-  const at = sql`to_timestamp(0) + ${cursor?.createdMicros ?? '0'}::int8 * interval '1 microsecond'`;
+function lookedAt(sql: Sql, webhookId: string, status: DeliveryStatus | null, cursor: Cursor | null): Fragment {
   const open = { pending: sql`and d.status = 'pending'`, failed: sql`and d.status = 'failed'`, delivered: sql`` };
   return sql`(
     select d.id, d.outbox_id, d.order_id, d.type, d.sequence, d.status, d.attempts, d.result, d.created_at, d.tried_at,
       row_number() over (order by d.created_at desc, d.id desc)::int as scanned
     from webhook_deliveries d
     where ${webhookOf(sql)} = ${webhookId} ${status === null ? sql`` : open[status]}
-      ${cursor ? sql`and (d.created_at, d.id) < (${at}, ${cursor.id}::uuid)` : sql``}
+      ${cursor ? sql`and (d.created_at, d.id) < ${rowAt(sql, cursor)}` : sql``}
     order by d.created_at desc, d.id desc limit ${LIST_SCAN_ROWS})`;
 }
 

@@ -10,11 +10,13 @@ import {
   LIST_FIRST_PART,
   LIST_PART,
   type ListSearch,
+  microsOf,
   type Page,
   type PageRequest,
   type Place,
   printable,
   readPage,
+  rowAt,
   type Step,
 } from '../pages.ts';
 
@@ -39,12 +41,9 @@ export function listDeliveries(db: Db, search: DeliverySearch, page: PageRequest
   return readPage(page, step, (places) => readDeliveries(db, places));
 }
 
-const micros = (sql: Sql) => sql`(extract(epoch from d.created_at) * 1000000)::int8::text as micros`;
+const micros = (sql: Sql) => sql`${microsOf(sql, sql`d.created_at`)} as micros`;
 const behindPlace = (sql: Sql, behind: Place | null): Fragment =>
-  behind
-    ? sql`(d.created_at, d.id) <
-        (to_timestamp(0) + ${behind.micros}::int8 * interval '1 microsecond', ${behind.id}::uuid)`
-    : sql`true`;
+  behind ? sql`(d.created_at, d.id) < ${rowAt(sql, behind)}` : sql`true`;
 
 /** By the index over jobs that were given up. */
 async function failedStep(sql: Sql, search: DeliverySearch, { behind }: From, most: number): Promise<Step> {

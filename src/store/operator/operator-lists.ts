@@ -8,6 +8,7 @@ import {
   type DriverListStatus,
   inOrder,
   type ListSearch,
+  microsOf,
   type Page,
   type PageRequest,
   type Place,
@@ -15,6 +16,7 @@ import {
   printable,
   type RetailerStatus,
   readPage,
+  rowAt,
 } from '../pages.ts';
 
 /** Whether a webhook of the store `r` was disabled by its failures, and not by a person. */
@@ -162,11 +164,12 @@ function readRanked(
 ): Promise<Page> {
   const step = async (from: { readonly behind: Place | null }, most: number) => {
     const { behind } = from;
-    const at = sql`to_timestamp(0) + ${behind?.micros ?? '0'}::int8 * interval '1 microsecond'`;
-    const key = sql`(at, id) ${isOldestFirst ? sql`>` : sql`<`} (${at}, ${behind?.id ?? null}::uuid)`;
-    const follows = behind ? sql`rank > ${behind.rank} or (rank = ${behind.rank} and ${key})` : sql`true`;
+    const order = isOldestFirst ? sql`>` : sql`<`;
+    const follows = behind
+      ? sql`rank > ${behind.rank} or (rank = ${behind.rank} and (at, id) ${order} ${rowAt(sql, behind)})`
+      : sql`true`;
     const rows = await sql`
-      select id, rank, (extract(epoch from at) * 1000000)::int8::text as micros from (${list}) l where ${follows}
+      select id, rank, ${microsOf(sql, sql`at`)} as micros from (${list}) l where ${follows}
       order by rank, ${isOldestFirst ? sql`at, id` : sql`at desc, id desc`} limit ${most}`;
     const found = rows.map(({ id, rank, micros }): Place => ({ id, rank, micros }));
     const last = found.at(-1);

@@ -12,11 +12,13 @@ import {
   LIST_FIRST_PART,
   LIST_PART,
   type ListSearch,
+  microsOf,
   type Page,
   type PageRequest,
   type Place,
   printable,
   readPage,
+  rowAt,
   type Step,
 } from '../pages.ts';
 
@@ -72,12 +74,13 @@ const endOf = (rank: number, found: readonly Place[]): Step => ({
 });
 
 /** A step that finds all that is left of a rank in one statement, as far as it is wanted. */
-function whole(rank: number, found: readonly Place[], most: number): Step {
+function whole(rank: number, rows: readonly Row[], most: number): Step {
+  const found = rows.map((row) => toPlace(rank, row));
   if (found.length < most) return endOf(rank, found);
   return { found, from: { rank, behind: found.at(-1) as Place } };
 }
 
-const micros = (sql: Sql) => sql`(extract(epoch from o.created_at) * 1000000)::int8::text as micros`;
+const micros = (sql: Sql) => sql`${microsOf(sql, sql`o.created_at`)} as micros`;
 /** Ranks in the order of their ids need no time. */
 const toPlace = (rank: number, row: Row): Place => ({ rank, micros: row.micros ?? '0', id: row.id });
 
@@ -89,11 +92,7 @@ function waitingStep(rank: typeof WAITING | typeof NOT_YET) {
       where o.status = 'pending_dispatch' and ${isNotYet(sql, sql`o`)} = ${rank === NOT_YET}
         and ${matches(sql, search)} and ${behindTime(sql, behind)}
       order by o.created_at, o.id limit ${most}`;
-    return whole(
-      rank,
-      rows.map((row) => toPlace(rank, row)),
-      most,
-    );
+    return whole(rank, rows, most);
   };
 }
 
@@ -104,18 +103,11 @@ async function undeliverableStep(sql: Sql, search: OrderSearch, { behind }: From
     select o.id, ${micros(sql)} from active o ${searched(sql, search)}
     where o.status = 'undeliverable' and ${matches(sql, search)} and ${behindTime(sql, behind)}
     order by o.created_at, o.id limit ${most}`;
-  return whole(
-    UNDELIVERABLE,
-    rows.map((row) => toPlace(UNDELIVERABLE, row)),
-    most,
-  );
+  return whole(UNDELIVERABLE, rows, most);
 }
 
 const behindTime = (sql: Sql, behind: Place | null): Fragment =>
-  behind
-    ? sql`(o.created_at, o.id) >
-        (to_timestamp(0) + ${behind.micros}::int8 * interval '1 microsecond', ${behind.id}::uuid)`
-    : sql`true`;
+  behind ? sql`(o.created_at, o.id) > ${rowAt(sql, behind)}` : sql`true`;
 
 /** By the index over jobs that were given up, which are kept for OUTBOX_KEPT_DAYS. */
 async function unpaidStep(sql: Sql, search: OrderSearch, { behind }: From, most: number): Promise<Step> {
@@ -126,11 +118,7 @@ async function unpaidStep(sql: Sql, search: OrderSearch, { behind }: From, most:
       and o.payment_status = 'failed' and o.status not in ('pending_dispatch', 'undeliverable', 'void')
       and ${matches(sql, search)} and ${behind ? sql`o.id < ${behind.id}` : sql`true`}
     order by o.id desc limit ${most}`;
-  return whole(
-    UNPAID,
-    rows.map((row) => toPlace(UNPAID, row)),
-    most,
-  );
+  return whole(UNPAID, rows, most);
 }
 
 /** Whether the charge of `o` was refused so lately that the rank before has shown it. */
@@ -160,9 +148,10 @@ function othersStep() {
       select (select string_agg(id::text, ',' order by id desc) from found) as ids, (select id from part) as last`;
     size = LIST_PART;
     const ids = row?.ids ? (row.ids as string).split(',') : [];
-    const found = ids.map((id) => toPlace(OTHERS, { id }));
+    const found = ids.map((id) => ({ id }));
     if (found.length === most || row?.last == null) return whole(OTHERS, found, most);
-    return { found, from: { rank: OTHERS, behind: toPlace(OTHERS, { id: row.last }) } };
+    const last = toPlace(OTHERS, { id: row.last });
+    return { found: found.map((each) => toPlace(OTHERS, each)), from: { rank: OTHERS, behind: last } };
   };
 }
 

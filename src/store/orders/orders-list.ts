@@ -3,6 +3,7 @@ import type { TimedOrder } from '../../domain/estimate.ts';
 import type { OrderStatus } from '../../domain/order.ts';
 import { below, STATEMENT_TIMEOUT_MS } from '../../limits.ts';
 import type { Db } from '../db.ts';
+import { type Cursor, microsOf, rowAt } from '../pages.ts';
 import { shownPlan } from '../planning/plan-readings.ts';
 import { createPlaces, onRoute } from './order-on-route.ts';
 import { scheduleColumns, toScheduled } from './order-times.ts';
@@ -20,9 +21,6 @@ const LARGEST_PAGE = 100;
 below({ STATEMENT_TIMEOUT_MS }, { LIST_OVERLAP_MS });
 below({ LARGEST_PAGE }, { LIST_SCAN_ROWS });
 
-/** The last order of a page: the time of its last change in microseconds since 1970, and its id. */
-export type OrderCursor = { readonly updatedMicros: string; readonly id: string };
-
 export type OrderFilter = {
   readonly status: OrderStatus | null;
   readonly externalId: string | null;
@@ -32,13 +30,14 @@ export type OrderFilter = {
   readonly updatedAfter: Date | null;
   /** 1 to 100. */
   readonly limit: number;
-  readonly cursor: OrderCursor | null;
+  /** By the time of the last change. */
+  readonly cursor: Cursor | null;
 };
 
 /** An order with wire names, beside what its estimate follows from. */
 export type ListedOrder = { readonly id: string; readonly status: OrderStatus; readonly times: TimedOrder };
 /** The orders, and the cursor of the next page; null after the last page. */
-export type OrderPage = { readonly orders: readonly ListedOrder[]; readonly next: OrderCursor | null };
+export type OrderPage = { readonly orders: readonly ListedOrder[]; readonly next: Cursor | null };
 
 /**
  * A store's orders by the time of their last change, oldest first. An order that changes while pages are read
@@ -75,7 +74,7 @@ export async function readOrderPage(
         select json_build_object('lat', a.lat, 'lng', a.lng, 'accuracyMeters', a.accuracy_meters)
         from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null) end as dropoff,
       ${onRoute(sql)} as on_route, ${shownPlan(sql)} as plan,
-      (extract(epoch from updated_at) * 1000000)::int8::text as micros, scanned, wanted
+      ${microsOf(sql, sql`updated_at`)} as micros, scanned, wanted
       ${namesStore ? sql`, retailer_id` : sql``}
     from ${looked}
     order by updated_at, id limit ${limit + 1}`;
@@ -86,7 +85,7 @@ export async function readOrderPage(
   const last = page.at(-1);
   return {
     orders: page.filter(({ wanted }) => wanted).map((row) => onWire(row, placeOf)),
-    next: (rows.length > limit || endsEarly) && last ? { updatedMicros: last.micros, id: last.id } : null,
+    next: (rows.length > limit || endsEarly) && last ? { micros: last.micros, id: last.id } : null,
   };
 }
 
@@ -96,12 +95,7 @@ export function listedWithin(sql: Sql, { externalId, createdAfter, updatedAfter,
     ${externalId === null ? sql`` : sql`and external_id = ${externalId}`}
     ${createdAfter ? sql`and updated_at >= ${createdAfter}` : sql``}
     ${updatedAfter ? sql`and updated_at > ${new Date(updatedAfter.getTime() - LIST_OVERLAP_MS)}` : sql``}
-    ${
-      cursor
-        ? sql`and (updated_at, id) > (to_timestamp(0) + ${cursor.updatedMicros}::int8 * interval '1 microsecond',
-                                      ${cursor.id}::uuid)`
-        : sql``
-    }`;
+    ${cursor ? sql`and (updated_at, id) > ${rowAt(sql, cursor)}` : sql``}`;
 }
 
 /** The part that is looked at row by row. */

@@ -4,7 +4,7 @@ import type { OrderStatus } from '../../../src/domain/order.ts';
 import { MAX_ORGANIZATION_KEYS } from '../../../src/limits.ts';
 import { LIST_SCAN_ROWS_PER_STORE } from '../../../src/store/accounts/orders-of-stores.ts';
 import type { NewKey } from '../../../src/store/accounts/retailers.ts';
-import type { OrderCursor } from '../../../src/store/orders/orders-list.ts';
+import type { Cursor } from '../../../src/store/pages.ts';
 import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
 import { addOrder, addStoreRow, PICKUP } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
@@ -120,7 +120,7 @@ test.each<[OrderStatus | null, number]>([
     const ids = await chainWithOrders();
     await addOrder(database.sql, await addStoreRow(database.sql), {});
     const listed: Record<string, unknown>[] = [];
-    for (let cursor: OrderCursor | null | undefined; cursor !== null; ) {
+    for (let cursor: Cursor | null | undefined; cursor !== null; ) {
       const filter = { ...ANY, status, limit, cursor: cursor ?? null };
       const { orders, next } = await store().listOrdersOfStores(ids, filter);
       expect(orders.length).toBeLessThanOrEqual(limit);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/webhook.ts';
-import type { DeliveryCursor } from '../../../src/store/events/webhook-history.ts';
 import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
+import type { Cursor } from '../../../src/store/pages.ts';
 import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
 import { addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
@@ -56,7 +56,7 @@ async function wholeList(retailerId: string, status: DeliveryStatus | null, limi
   const ids: string[] = [];
   const sizes: number[] = [];
   let mostRead = 0;
-  for (let cursor: DeliveryCursor | null | undefined; cursor !== null; ) {
+  for (let cursor: Cursor | null | undefined; cursor !== null; ) {
     const before = await rowsRead();
     const owner = { kind: 'store', id: retailerId } as const;
     const filter = { status, limit, cursor: cursor ?? null };

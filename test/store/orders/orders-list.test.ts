@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OrderStatus } from '../../../src/domain/order.ts';
 import type { Sql } from '../../../src/postgres/connect.ts';
-import type { OrderCursor, OrderFilter } from '../../../src/store/orders/orders-list.ts';
+import type { OrderFilter } from '../../../src/store/orders/orders-list.ts';
 import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
+import type { Cursor } from '../../../src/store/pages.ts';
 import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
 import { addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
@@ -69,7 +70,7 @@ const EVERY = { status: null, externalId: null, createdAfter: null, createdBefor
 async function pageOf(
   retailerId: string,
   status: OrderStatus | null,
-  cursor: OrderCursor | null = null,
+  cursor: Cursor | null = null,
   more: Partial<OrderFilter> = {},
 ) {
   const before = await rowsRead();
@@ -89,7 +90,7 @@ test.each(['returned', 'expired', 'undeliverable', 'pending_dispatch', 'driver_a
 
 test('a page ends early, and says that the list goes on, instead of reading everything', async () => {
   const pages = [];
-  for (let cursor: OrderCursor | null | undefined; cursor !== null; ) {
+  for (let cursor: Cursor | null | undefined; cursor !== null; ) {
     const page = await pageOf(cancels, 'delivered', cursor);
     pages.push(page);
     cursor = page.next;
@@ -107,7 +108,7 @@ test('pages that end early or are full list each order once, in the order of the
   const expected = await sql`
     select id from orders where retailer_id = ${retailerId} and status = 'delivered' order by updated_at, id`;
   const listed: string[] = [];
-  for (let cursor: OrderCursor | null | undefined; cursor !== null; ) {
+  for (let cursor: Cursor | null | undefined; cursor !== null; ) {
     const { orders, next } = await pageOf(retailerId, 'delivered', cursor);
     listed.push(...orders.map((order) => (order as { id: string }).id));
     cursor = next;
@@ -125,7 +126,7 @@ test('a list of every status leaves nothing out', async () => {
 async function wholeList(retailerId: string, status: OrderStatus | null, more: Partial<OrderFilter>) {
   const ids: string[] = [];
   const reads: number[] = [];
-  for (let cursor: OrderCursor | null | undefined; cursor !== null; ) {
+  for (let cursor: Cursor | null | undefined; cursor !== null; ) {
     const page = await pageOf(retailerId, status, cursor, more);
     ids.push(...page.orders.map(({ id }) => id));
     reads.push(page.read);

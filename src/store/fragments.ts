@@ -118,7 +118,7 @@ export const jobListAsJson = (sql: Sql): Fragment => sql`
     'run_at', run_at, 'relays', relays)), '[]')`;
 
 type ColumnType = keyof typeof ARRAY_OF;
-type Column<Row> = readonly [name: string, type: ColumnType, pick: (row: Row) => unknown];
+export type Column<Row> = readonly [name: string, type: ColumnType, pick: (row: Row) => unknown];
 
 /** Types whose arrays must be marked: the client takes an unmarked one for a single value. */
 const MARKED: ReadonlySet<ColumnType> = new Set(['bool', 'timestamptz']);

@@ -1,7 +1,8 @@
+import type { Row } from 'postgres';
 import type { TextKind } from '../../domain/customer-text.ts';
 import type { UndeliverableReason } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
-import { isOwed, rowsOf } from '../fragments.ts';
+import { type Column, isOwed, rowsOf } from '../fragments.ts';
 import { changeOrders, lockOrders } from '../orders/changes.ts';
 import {
   countTexts,
@@ -85,26 +86,31 @@ export async function openTexts(
     rows.map((row) => [
       row.id,
       {
+        ...ofAnyKind(row),
         kind: 'tracking',
         orderId: row.id,
-        retailerId: row.retailer_id,
-        to: row.send_to,
-        storeName: row.name,
-        trackingToken: row.tracking_token,
         earlierSends: row.is_new ? 0 : row.sends,
         isCounted: row.is_new && row.sends > 0,
-        happenedAt: row.created_at,
         firstSentAt: row.sent_at,
-        secondsSinceSend: row.seconds_since_send,
         orderEnded: row.ended,
         isPast: false,
         reason: null,
-        optedOut: row.opted_out,
-        overBound: row.over_bound,
       },
     ]),
   );
 }
+
+/** What the statements that open texts return alike. */
+export const ofAnyKind = (row: Row) => ({
+  retailerId: row.retailer_id as string,
+  to: row.send_to as string,
+  storeName: row.name as string,
+  trackingToken: row.tracking_token as string,
+  happenedAt: row.created_at as Date,
+  secondsSinceSend: row.seconds_since_send as number,
+  optedOut: row.opted_out as boolean,
+  overBound: row.over_bound as OwedText['overBound'],
+});
 
 /** Deletes the counts of texts of days that are past by `days` days or more; returns their number. */
 export async function pruneTextCounts({ sql }: Db, days: number, limit: number): Promise<number> {
@@ -150,14 +156,16 @@ export type TextResult =
 
 export type RecordedText = { readonly orderId: string; readonly result: TextResult; readonly outboxId: number };
 
-const RECORDED_TEXTS = rowsOf<RecordedText>([
+/** The columns of a result, for texts of any kind. */
+export const RESULT_COLUMNS: readonly Column<RecordedText>[] = [
   ['order_id', 'uuid', ({ orderId }) => orderId],
   ['status', 'text', ({ result }) => result.status],
   ['sid', 'text', ({ result }) => (result.status === 'sent' ? result.sid : null)],
   ['failure_code', 'text', ({ result }) => (result.status === 'failed' ? result.failureCode : null)],
   ['says', 'text', ({ result }) => (result.status === 'failed' ? (result.says ?? null) : null)],
   ['outbox_id', 'int8', ({ outboxId }) => outboxId],
-]);
+];
+const RECORDED_TEXTS = rowsOf(RESULT_COLUMNS);
 
 /**
  * Records the results of texts: each text, its order, the event, the outbox row and the notice, in one

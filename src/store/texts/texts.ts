@@ -2,7 +2,7 @@ import type { OptionalText } from '../../domain/customer-text.ts';
 import type { Db } from '../db.ts';
 import { isOwed, rowsOf } from '../fragments.ts';
 import { changeOrders, lockOrders } from '../orders/changes.ts';
-import type { OwedText, TextResult } from './messages.ts';
+import { type OwedText, ofAnyKind, RESULT_COLUMNS, type RecordedText } from './messages.ts';
 import {
   countTexts,
   hasOptedOut,
@@ -47,22 +47,15 @@ export async function openOptionalTexts(
     rows.map((row) => [
       String(row.outbox_id),
       {
+        ...ofAnyKind(row),
         kind: row.kind,
         orderId: row.order_id,
-        retailerId: row.retailer_id,
-        to: row.send_to,
-        storeName: row.name,
-        trackingToken: row.tracking_token,
         earlierSends: row.sends,
         isCounted: false,
-        happenedAt: row.created_at,
         firstSentAt: row.first_opened_at,
-        secondsSinceSend: row.seconds_since_send,
         orderEnded: false,
         isPast: row.past,
         reason: row.kind === 'not_delivered' ? row.reason_code : null,
-        optedOut: row.opted_out,
-        overBound: row.over_bound,
       },
     ]),
   );
@@ -96,22 +89,9 @@ export async function uncountOptionalSend({ sql }: Db, { orderId, kind, earlierS
     where order_id = ${orderId} and kind = ${kind} and status = 'sending' and sends = ${earlierSends + 1}`;
 }
 
-export type RecordedOptionalText = {
-  readonly orderId: string;
-  readonly kind: OwedText['kind'];
-  readonly result: TextResult;
-  readonly outboxId: number;
-};
+export type RecordedOptionalText = RecordedText & Pick<OwedText, 'kind'>;
 
-const RECORDED = rowsOf<RecordedOptionalText>([
-  ['order_id', 'uuid', ({ orderId }) => orderId],
-  ['kind', 'text', ({ kind }) => kind],
-  ['status', 'text', ({ result }) => result.status],
-  ['sid', 'text', ({ result }) => (result.status === 'sent' ? result.sid : null)],
-  ['failure_code', 'text', ({ result }) => (result.status === 'failed' ? result.failureCode : null)],
-  ['says', 'text', ({ result }) => (result.status === 'failed' ? (result.says ?? null) : null)],
-  ['outbox_id', 'int8', ({ outboxId }) => outboxId],
-]);
+const RECORDED = rowsOf<RecordedOptionalText>([...RESULT_COLUMNS, ['kind', 'text', ({ kind }) => kind]]);
 
 /**
  * Records the results of optional texts as `recordTexts` does: each text, its order's event, the outbox row

@@ -9,6 +9,7 @@ import { createHandOverMarks, RELAY_BATCH } from './hand-over-marks.ts';
 import type { JobHandlers } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
 import { JOB_TICK_MS } from './job-pace.ts';
+import type { AddingQueue } from './queues.ts';
 import { createQueueRoom } from './room.ts';
 import { createUntilDue } from './until-due.ts';
 import { isWallClockAhead } from './wall-clock.ts';
@@ -25,11 +26,7 @@ export const RELAY_HELD_MS = 25_000;
 
 atMost({ RELAY_BATCH }, { RELAY_HELD_ROWS });
 
-type Adder = {
-  addBulk(jobs: BulkJob[]): Promise<unknown>;
-  /** Number of jobs that wait for a worker, without delayed ones. */
-  countWaiting(): Promise<number>;
-};
+type Adder = Pick<AddingQueue, 'countWaiting'> & { addBulk(jobs: BulkJob[]): Promise<unknown> };
 
 export type Relay = {
   /**

@@ -4,7 +4,7 @@ import type { Db } from '../db.ts';
 import { isOwed, rowsOf } from '../fragments.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from '../orders/changes.ts';
 import { cardOf, waitsOfCards } from './card-tries.ts';
-import { countUnpaid, lockStore, lockUnproven, retailerNotice } from './unproven.ts';
+import { countUnpaid, lockStore, lockUnproven, proveAgain } from './unproven.ts';
 
 /** An attempt to charge an order, stored before it is sent. It is sent again unchanged. */
 export type PaymentAttempt = {
@@ -172,14 +172,7 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
     from recorded s where o.id = s.order_id and o.payment_status = 'processing'
       and (select count(*) from unproven) >= 0`;
   const events = sql`select id, sequence, 'payment_paid', null::jsonb from changed`;
-  const proven = sql`, proven as (
-      update retailers r set unpaid_orders = 0, payment_failed_at = null
-      where r.id in (select id from unproven where id in (select retailer_id from changed))
-      returning r.id, ${retailerNotice(db, sql`r.id`)}
-    ), cleared as (
-      delete from unproven_orders where retailer_id in (select id from proven)
-    )`;
-  return changeOrders(db, recorded, update, events, ':paid', proven);
+  return changeOrders(db, recorded, update, events, ':paid', proveAgain(db));
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Db } from '../db.ts';
 import { isOwed } from '../fragments.ts';
 import { type ChangedOrder, changeOrder, lockOrders, refundJob } from '../orders/changes.ts';
-import { lockUnproven, retailerNotice } from './unproven.ts';
+import { lockUnproven, proveAgain } from './unproven.ts';
 
 /*
  * What Stripe's callbacks write. Each statement can run twice, and the same statements in any order leave the
@@ -59,14 +59,7 @@ export function recordLatePaid(
     where id in (select order_id from recorded) and payment_status in ('processing', 'failed')
       and (select count(*) from unproven) >= 0`;
   const jobs = refundJob(sql, sql`changed.status in ('cancelled', 'expired')`);
-  const after = sql`, proven as (
-      update retailers r set unpaid_orders = 0, payment_failed_at = null
-      where r.id in (select id from unproven where id in (select retailer_id from changed))
-      returning r.id, ${retailerNotice(db, sql`r.id`)}
-    ), cleared as (
-      delete from unproven_orders where retailer_id in (select id from proven)
-    )`;
-  return changeOrder(db, update, { type: 'payment_paid' }, { before, jobs, after, notice: 'details' });
+  return changeOrder(db, update, { type: 'payment_paid' }, { before, jobs, after: proveAgain(db), notice: 'details' });
 }
 
 /**

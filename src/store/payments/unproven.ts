@@ -25,6 +25,18 @@ export const lockUnproven = (sql: Sql): Fragment => sql`
 export const retailerNotice = ({ sql, processId }: Db, id: Fragment): Fragment =>
   sql`pg_notify('sameday', ${processId} || ':retailer:' || ${id})`;
 
+/** CTEs that make the stores in `unproven` proven whose orders in `changed` are paid; `, proven as (…), cleared as (…)`. */
+export const proveAgain = (db: Db): Fragment => {
+  const { sql } = db;
+  return sql`, proven as (
+      update retailers r set unpaid_orders = 0, payment_failed_at = null
+      where r.id in (select id from unproven where id in (select retailer_id from changed))
+      returning r.id, ${retailerNotice(db, sql`r.id`)}
+    ), cleared as (
+      delete from unproven_orders where retailer_id in (select id from proven)
+    )`;
+};
+
 /** A CTE that locks the store of the order in `locked`, in the same place; `, store as (…)`. */
 export const lockStore = (sql: Sql): Fragment => sql`, store as materialized (
     select id, payment_failed_at is null as was_proven from retailers

@@ -1,7 +1,8 @@
 import Stripe from 'stripe';
+import type { StripeRefund } from '../store/payments/stripe-callbacks.ts';
 import { createHttpExchange } from '../vendors/http-exchange.ts';
 import { type RetryLater, retryLater } from '../vendors/retry-later.ts';
-import { readRefund, type ToldRefund } from './stripe-events.ts';
+import { readRefund } from './stripe-events.ts';
 import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
 
 /** Most refunds of one payment that are read. A refund of a fee in more parts is left to its own callbacks. */
@@ -40,7 +41,7 @@ export type StripeAccount = {
   /** The refunds of a payment, at most MAX_REFUNDS_LISTED. */
   listRefunds(
     paymentIntentId: string,
-  ): Promise<{ readonly kind: 'refunds'; readonly refunds: readonly ToldRefund[] } | RetryLater>;
+  ): Promise<{ readonly kind: 'refunds'; readonly refunds: readonly StripeRefund[] } | RetryLater>;
   close(): void;
 };
 

@@ -2,10 +2,11 @@ import { isId } from '../domain/ids.ts';
 import { below, JOB_ATTEMPTS, JOB_BACKOFF_MS } from '../limits.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/orders/changes.ts';
+import type { StripeRefund } from '../store/payments/stripe-callbacks.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { PaidOrder, StripeAccount } from './stripe-account.ts';
-import type { StripeEvent, StripeNews, ToldRefund } from './stripe-events.ts';
+import type { StripeEvent, StripeNews } from './stripe-events.ts';
 
 /**
  * Age of a charge in seconds from which a failure that Stripe tells of makes its job ask at once. A younger one
@@ -125,7 +126,7 @@ export function createStripeCallbacks(parts: {
   async function refund(
     { orderId, amountCents }: PaidOrder,
     paymentIntentId: string,
-    refunds: readonly ToldRefund[],
+    refunds: readonly StripeRefund[],
   ): Promise<CallbackOutcome> {
     const paid = await chargePaid({ kind: 'charge_paid', orderId, paymentIntentId, amountCents });
     if (paid === 'unknown' || paid === 'conflict') return paid;

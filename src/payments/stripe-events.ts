@@ -1,3 +1,5 @@
+import type { StripeDispute, StripeRefund } from '../store/payments/stripe-callbacks.ts';
+
 /** The events that are taken; an endpoint at Stripe needs no others. */
 export const STRIPE_EVENT_TYPES = [
   'charge.dispute.closed',
@@ -14,12 +16,6 @@ export const STRIPE_EVENT_TYPES = [
 ] as const;
 export type StripeEventType = (typeof STRIPE_EVENT_TYPES)[number];
 
-export type ToldRefund = {
-  readonly refundId: string;
-  readonly amountCents: number;
-  readonly status: 'pending' | 'succeeded' | 'failed';
-};
-
 /** What an event is about, as far as the service heeds it. */
 export type StripeNews =
   /** A store gave its card on a page that a link led to. */
@@ -32,7 +28,7 @@ export type StripeNews =
       readonly amountCents: number;
     }
   | { readonly kind: 'charge_failed'; readonly orderId: string }
-  | { readonly kind: 'refund'; readonly paymentIntentId: string; readonly refund: ToldRefund }
+  | { readonly kind: 'refund'; readonly paymentIntentId: string; readonly refund: StripeRefund }
   /** The sum of a charge's refunds, which says nothing of each. */
   | {
       readonly kind: 'refunded';
@@ -40,14 +36,7 @@ export type StripeNews =
       readonly paymentIntentId: string;
       readonly refundedCents: number;
     }
-  | {
-      readonly kind: 'dispute';
-      readonly paymentIntentId: string;
-      readonly disputeId: string;
-      readonly amountCents: number;
-      readonly reason: string;
-      readonly status: 'open' | 'won' | 'lost';
-    };
+  | ({ readonly kind: 'dispute'; readonly paymentIntentId: string } & StripeDispute);
 
 export type StripeEvent = {
   readonly id: string;
@@ -126,7 +115,7 @@ function readCharge({ metadata, payment_intent, amount_refunded }: Fields): Stri
 }
 
 /** A refund that waits for something counts as given back, since only a failure makes it undone. */
-export function readRefund(refund: unknown): ToldRefund | null {
+export function readRefund(refund: unknown): StripeRefund | null {
   const { id, amount, status } = fieldsOf(refund);
   if (!isText(id) || !isCents(amount)) return null;
   const isOver = status === 'failed' || status === 'canceled';

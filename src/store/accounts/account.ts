@@ -19,13 +19,11 @@ export async function findAccount(
   retailerId: string,
   unpaidAllowed: number = DEFAULT_UNPAID_ORDERS_ALLOWED,
 ): Promise<Account | null> {
-  const [row] = await sql`
-    select name, status, unpaid_orders_of(id) as unpaid_orders,
+  const [account] = await sql<Account[]>`
+    select name, status, unpaid_orders_of(id) as "unpaidOrders",
       case when stripe_customer_id is null or stripe_payment_method_id is null then 'none'
         when payment_failed_at is not null and unpaid_orders_of(id) > 0 then 'failing' else 'set' end as card,
-      coalesce(unpaid_credit(id, ${unpaidAllowed}::int) <= 0, false) as payment_required
+      coalesce(unpaid_credit(id, ${unpaidAllowed}::int) <= 0, false) as "paymentRequired"
     from retailers where id = ${retailerId}`;
-  if (!row) return null;
-  const { name, status, card } = row as unknown as Account;
-  return { name, status, card, unpaidOrders: row.unpaid_orders, paymentRequired: row.payment_required };
+  return account ?? null;
 }

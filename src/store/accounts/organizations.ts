@@ -20,18 +20,13 @@ export async function findOrganizationKeys(
   keyHashes: readonly string[],
 ): Promise<Map<string, OrganizationKey>> {
   const rows = await sql`
-    select k.key_hash, k.id as key_id, o.id, o.name,
+    select k.key_hash, k.id as "keyId", o.id as "organizationId", o.name,
       (select coalesce(json_agg(s.id), '[]') from (
          select r.id from retailers r where r.organization_id = o.id and r.status = 'active'
-         order by r.id limit ${MAX_ORGANIZATION_STORES}) s) as stores
+         order by r.id limit ${MAX_ORGANIZATION_STORES}) s) as "retailerIds"
     from organization_keys k join organizations o on o.id = k.organization_id
     where k.key_hash = any(${keyHashes as string[]}::text[]) and ${keyIsGood(sql)}`;
-  return new Map(
-    rows.map((row) => [
-      row.key_hash,
-      { keyId: row.key_id, organizationId: row.id, name: row.name, retailerIds: row.stores },
-    ]),
-  );
+  return new Map(rows.map(({ key_hash, ...key }) => [key_hash, key as OrganizationKey]));
 }
 
 export async function addOrganization({ sql }: Db, id: string, name: string): Promise<void> {

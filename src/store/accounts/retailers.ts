@@ -87,11 +87,9 @@ export async function applyRetailer({ sql }: Db, application: NewApplication): P
 export type Application = NewApplication & { readonly status: 'applied' | 'approved' | 'rejected' };
 
 export async function findApplication({ sql }: Db, id: string): Promise<Application | null> {
-  const [row] = await sql`
-    select id, name, address, contact_email, status from retailer_applications where id = ${id}`;
-  if (!row) return null;
-  const { name, address, contact_email: contactEmail, status } = row;
-  return { id: row.id, name, address, contactEmail, status };
+  const [application] = await sql<Application[]>`
+    select id, name, address, contact_email as "contactEmail", status from retailer_applications where id = ${id}`;
+  return application ?? null;
 }
 
 /** Approves an application and creates its store and key, in one statement. False if it is not open. */

@@ -19,18 +19,13 @@ export type DriverDay = {
  */
 export async function findDriverDay({ sql }: Db, driverId: string, utcOffsetMinutes: number): Promise<DriverDay> {
   const ahead = sql`make_interval(mins => ${utcOffsetMinutes})`;
-  const [row] = await sql`
+  const [day] = await sql<[DriverDay]>`
     select count(*) filter (where a.type = 'delivered')::int as deliveries,
       count(*) filter (where a.type = 'returned')::int as returns,
-      coalesce(sum(p.amount_cents) filter (where p.status <> 'void'), 0)::int as earned,
-      coalesce(sum(p.amount_cents) filter (where p.status = 'held'), 0)::int as held
+      coalesce(sum(p.amount_cents) filter (where p.status <> 'void'), 0)::int as "earningsCents",
+      coalesce(sum(p.amount_cents) filter (where p.status = 'held'), 0)::int as "heldCents"
     from driver_actions a left join payouts p on p.order_id = a.order_id
     where a.driver_id = ${driverId} and a.type in ('delivered', 'returned')
       and a.received_at >= (date_trunc('day', now() at time zone 'UTC' + ${ahead}) - ${ahead}) at time zone 'UTC'`;
-  return {
-    deliveries: row?.deliveries ?? 0,
-    returns: row?.returns ?? 0,
-    earningsCents: row?.earned ?? 0,
-    heldCents: row?.held ?? 0,
-  };
+  return day;
 }

@@ -45,37 +45,19 @@ type DeliveryEndpoint = {
 export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedDelivery | null> {
   const [row] = await sql`
     select d.id, d.payload::text as payload, d.attempts, b.relays, w.id as webhook_id,
-      coalesce(w.retailer_id, w.organization_id) as owner_id, w.url, w.secret,
-      b.parked_for is not null and b.run_at <= now() as is_left_over,
-      case when w.old_secret_until > now() then w.old_secret end as old_secret,
-      greatest(0, extract(epoch from b.run_at - now()))::float8 as due_in,
-      extract(epoch from now() - d.started_at)::float8 as age,
-      greatest(0, coalesce(extract(epoch from w.retry_at - now()), 0))::float8 as held
+      coalesce(w.retailer_id, w.organization_id) as "ownerId", w.url, w.secret,
+      b.parked_for is not null and b.run_at <= now() as "isLeftOver",
+      case when w.old_secret_until > now() then w.old_secret end as "oldSecret",
+      greatest(0, extract(epoch from b.run_at - now()))::float8 as "dueInSeconds",
+      extract(epoch from now() - d.started_at)::float8 as "ageSeconds",
+      greatest(0, coalesce(extract(epoch from w.retry_at - now()), 0))::float8 as "heldSeconds"
     from webhook_deliveries d join outbox b on b.id = d.outbox_id
     left join webhooks w on w.id = ${webhookOf(sql)} and w.disabled_at is null
     where d.outbox_id = ${outboxId} and d.status = 'pending'`;
   if (!row) return null;
-  return {
-    id: row.id,
-    outboxId,
-    payload: row.payload,
-    attempts: row.attempts,
-    relays: row.relays,
-    dueInSeconds: row.due_in,
-    ageSeconds: row.age,
-    isLeftOver: row.is_left_over,
-    endpoint:
-      row.webhook_id === null
-        ? null
-        : {
-            id: row.webhook_id,
-            ownerId: row.owner_id,
-            url: row.url,
-            secret: row.secret,
-            oldSecret: row.old_secret,
-            heldSeconds: row.held,
-          },
-  };
+  const { webhook_id: webhookId, ownerId, url, secret, oldSecret, heldSeconds, ...delivery } = row;
+  const endpoint = webhookId === null ? null : { id: webhookId, ownerId, url, secret, oldSecret, heldSeconds };
+  return { ...(delivery as OwedDelivery), outboxId, endpoint };
 }
 
 /**

@@ -48,8 +48,9 @@ export async function listDeliveriesOf(
       select l.* from ${lookedAt(sql, webhookId, status, cursor)} l where ${wanted}
       order by l.created_at desc, l.id desc limit ${limit + 1}
     )
-    select d.id, d.order_id, d.type, d.sequence, d.status, d.attempts, d.result, d.created_at, d.tried_at, d.scanned,
-      case when d.status = 'pending' then ${nextTry(sql)} end as next_try_at,
+    select d.id, d.order_id as "orderId", d.type, d.sequence, d.status, d.attempts, d.result,
+      d.created_at as "createdAt", d.tried_at as "triedAt", d.scanned,
+      case when d.status = 'pending' then ${nextTry(sql)} end as "nextTryAt",
       ${microsOf(sql, sql`d.created_at`)} as micros
     from page d left join outbox b on b.id = d.outbox_id order by d.created_at desc, d.id desc`;
   const page = rows.slice(0, limit);
@@ -78,15 +79,4 @@ function lookedAt(sql: Sql, webhookId: string, status: DeliveryStatus | null, cu
     order by d.created_at desc, d.id desc limit ${LIST_SCAN_ROWS})`;
 }
 
-const toDelivery = (row: Row): ListedDelivery => ({
-  id: row.id,
-  orderId: row.order_id,
-  type: row.type,
-  sequence: row.sequence,
-  status: row.status,
-  attempts: row.attempts,
-  result: row.result,
-  createdAt: row.created_at,
-  triedAt: row.tried_at,
-  nextTryAt: row.next_try_at,
-});
+const toDelivery = ({ micros: _micros, scanned: _scanned, ...delivery }: Row) => delivery as ListedDelivery;

@@ -3,17 +3,14 @@ import type { Db } from '../db.ts';
 import { isOwed, jobsAsJson } from '../fragments.ts';
 import { type OutboxRow, parseOutboxRows } from '../outbox-rows.ts';
 import { isParked, parkedUntil, receivers, release, waitingBecause, waitingSince } from './parked-parts.ts';
+import type { OwedDelivery } from './webhook-deliveries.ts';
 
 /** Time after which a disabled webhook's parked deliveries are given up: a pause by hand loses none. */
 const WEBHOOK_ENDED_SECONDS = 900;
 /** Most parked deliveries that a scrape counts, or a list for one webhook; 10 ms. */
 const PARKED_COUNTED = 50_000;
 
-type OpenDelivery = {
-  readonly outboxId: number;
-  readonly relays: number;
-  readonly endpoint: { readonly id: string } | null;
-};
+type OpenDelivery = Pick<OwedDelivery, 'outboxId' | 'relays'> & { readonly endpoint: { readonly id: string } | null };
 
 /**
  * Parks a delivery behind its webhook, without counting an attempt. Changes nothing if the row was relayed
@@ -91,23 +88,15 @@ export type WaitingReceiver = {
 
 /** The webhooks behind which deliveries wait, those first that have waited longest; at most `limit`. */
 export async function readWaitingReceivers({ lists: sql }: Db, limit: number): Promise<WaitingReceiver[]> {
-  const rows = await sql`
+  return await sql<WaitingReceiver[]>`
     with recursive ${receivers(sql)}, first as materialized (
       select r.id, coalesce(w.retailer_id, w.organization_id) as owner_id, w.retry_at, ${waitingBecause(sql)} as because,
         ${waitingSince(sql)} as since
       from receivers r left join webhooks w on w.id = r.id where r.id is not null order by since, r.id limit ${limit}
     )
-    select first.*, (select count(*) from (
+    select id as "webhookId", owner_id as "ownerId", because, since, retry_at as "nextTryAt", (select count(*) from (
       select from outbox p where p.parked_for = first.id and p.done_at is null limit ${PARKED_COUNTED}) p)::int as waiting
     from first order by since, id`;
-  return rows.map((row) => ({
-    webhookId: row.id,
-    ownerId: row.owner_id,
-    because: row.because,
-    waiting: row.waiting,
-    since: row.since,
-    nextTryAt: row.retry_at,
-  }));
 }
 
 /** What waits behind receivers, by the reason. */

@@ -1,4 +1,4 @@
-import type { Row, Sql } from 'postgres';
+import type { Sql } from 'postgres';
 import type { WebhookOwner } from '../../domain/webhook.ts';
 import { MAX_WEBHOOKS_SET } from '../../limits.ts';
 import type { Db } from '../db.ts';
@@ -23,34 +23,24 @@ export type Webhook = {
   readonly oldSecretUntil: Date | null;
 };
 
+/** The columns of a {@link Webhook}. */
 const columns = (sql: Sql) => sql`
-  w.id, w.url, w.event_types, case when w.id = w.retailer_id then 'operator' else 'key' end as set_by, w.created_at,
-  w.failing_since, w.disabled_at, w.disabled_because,
-  case when w.old_secret_until > now() then w.old_secret_until end as old_secret_until`;
-
-const toWebhook = (row: Row): Webhook => ({
-  id: row.id,
-  url: row.url,
-  eventTypes: row.event_types,
-  setBy: row.set_by,
-  createdAt: row.created_at,
-  failingSince: row.failing_since,
-  disabledAt: row.disabled_at,
-  disabledBecause: row.disabled_because,
-  oldSecretUntil: row.old_secret_until,
-});
+  w.id, w.url, w.event_types as "eventTypes", case when w.id = w.retailer_id then 'operator' else 'key' end as "setBy",
+  w.created_at as "createdAt", w.failing_since as "failingSince", w.disabled_at as "disabledAt",
+  w.disabled_because as "disabledBecause",
+  case when w.old_secret_until > now() then w.old_secret_until end as "oldSecretUntil"`;
 
 /** The webhooks of an owner, oldest first; the one that the operator set is among them. */
 export async function listWebhooks({ sql }: Db, owner: WebhookOwner): Promise<Webhook[]> {
-  const rows = await sql`
+  return await sql<Webhook[]>`
     select ${columns(sql)} from webhooks w where ${isOwnedBy(sql, owner)} order by w.created_at, w.id`;
-  return rows.map(toWebhook);
 }
 
 /** Null for an unknown webhook, and for another owner's. */
 export async function findWebhook({ sql }: Db, owner: WebhookOwner, id: string): Promise<Webhook | null> {
-  const [row] = await sql`select ${columns(sql)} from webhooks w where w.id = ${id} and ${isOwnedBy(sql, owner)}`;
-  return row ? toWebhook(row) : null;
+  const [webhook] = await sql<Webhook[]>`
+    select ${columns(sql)} from webhooks w where w.id = ${id} and ${isOwnedBy(sql, owner)}`;
+  return webhook ?? null;
 }
 
 export type WebhookAddress = { readonly url: string; readonly secret: string; readonly oldSecret: string | null };
@@ -68,7 +58,7 @@ export type NewWebhook = Pick<Webhook, 'id' | 'url' | 'eventTypes'> & { readonly
 /** Adds a webhook; null where its owner has MAX_WEBHOOKS_SET already. */
 export async function addWebhook({ sql }: Db, owner: WebhookOwner, webhook: NewWebhook): Promise<Webhook | null> {
   const [storeId, organizationId] = owner.kind === 'store' ? [owner.id, null] : [null, owner.id];
-  const [row] = await sql`
+  const [added] = await sql<Webhook[]>`
     with w as (
       insert into webhooks (id, retailer_id, organization_id, url, secret, event_types)
       select ${webhook.id}::uuid, ${storeId}::uuid, ${organizationId}::uuid, ${webhook.url}, ${webhook.secret},
@@ -77,7 +67,7 @@ export async function addWebhook({ sql }: Db, owner: WebhookOwner, webhook: NewW
       returning *
     )
     select ${columns(sql)} from w`;
-  return row ? toWebhook(row) : null;
+  return added ?? null;
 }
 
 const asArray = (types: readonly string[] | null): string[] | null => (types ? [...types] : null);
@@ -103,7 +93,7 @@ export async function changeWebhookOf(
   { url, eventTypes, enabled }: WebhookChange,
 ): Promise<Webhook | null> {
   const isNew = url !== undefined || enabled === true;
-  const [row] = await sql`
+  const [changed] = await sql<Webhook[]>`
     with changed as (
       update webhooks w set url = ${url ?? sql`w.url`}, set_at = ${url === undefined ? sql`w.set_at` : sql`now()`}
         ${eventTypes === undefined ? sql`` : sql`, event_types = ${asArray(eventTypes)}::text[]`}
@@ -113,8 +103,8 @@ export async function changeWebhookOf(
       where w.id = ${id} and ${isOwnedBy(sql, owner)}
       returning *
     )${isNew ? sql`, ${dueAgain(sql, id, processId)}` : sql``}
-    select ${columns(sql)} ${isNew ? sql`, (select count(*) from jobs) as jobs` : sql``} from changed w`;
-  return row ? toWebhook(row) : null;
+    select ${columns(sql)} from changed w ${isNew ? sql`where (select count(*) from jobs) >= 0` : sql``}`;
+  return changed ?? null;
 }
 
 /**
@@ -129,11 +119,11 @@ export async function rotateWebhookSecret(
   id: string,
   secret: string,
 ): Promise<Webhook | null> {
-  const [row] = await sql`
+  const [changed] = await sql<Webhook[]>`
     update webhooks w set secret = ${secret}, old_secret = w.secret,
       old_secret_until = now() + make_interval(secs => ${WEBHOOK_OLD_SECRET_SECONDS})
     where w.id = ${id} and ${isOwnedBy(sql, owner)} returning ${columns(sql)}`;
-  return row ? toWebhook(row) : null;
+  return changed ?? null;
 }
 
 /** Removes a webhook; its deliveries that wait end without one. False for an unknown one, and for another's. */

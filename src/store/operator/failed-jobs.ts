@@ -21,15 +21,14 @@ export function listFailedJobs({ sql }: Db, search: FailedJobSearch, page: PageR
     const found = rows.map(({ id }) => ({ rank: 0, micros: id, id: FIRST_ID }));
     return { found, from: found.length < most ? null : { rank: 0, behind: found.at(-1) ?? null } };
   };
-  return readPage(page, step, async (places) =>
-    printable(
-      await sql`
-        select b.id as job_id, b.queue, b.failure_code, b.failure_says as vendor_says, b.order_id, r.name as store,
-          b.done_at as failed_at
-        from outbox b left join retailers r on r.id = b.retailer_id
-        where b.id = any(${places.map(({ micros }) => micros)}::int8[]) order by b.id desc`,
-    ),
-  );
+  return readPage(page, step, async (places) => {
+    const rows = await sql`
+      select b.id as job_id, b.queue, b.failure_code, b.failure_says as vendor_says, b.order_id, r.name as store,
+        b.done_at as failed_at
+      from outbox b left join retailers r on r.id = b.retailer_id
+      where b.id = any(${places.map(({ micros }) => micros)}::int8[]) order by b.id desc`;
+    return printable(rows);
+  });
 }
 
 /** Whether the failed job `f` is wanted. */
@@ -60,21 +59,13 @@ export type FailedJob = {
 
 /** A job that was given up and needs a person; null for any other. */
 export async function findFailedJob({ sql }: Db, id: number): Promise<FailedJob | null> {
-  const [row] = await sql`
-    select f.id, f.queue, f.order_id, f.failure_code,
-      (select d.id from webhook_deliveries d where d.outbox_id = f.id) as delivery_id,
+  const [job] = await sql<FailedJob[]>`
+    select f.id, f.queue, f.order_id as "orderId", f.failure_code as "failureCode",
+      (select d.id from webhook_deliveries d where d.outbox_id = f.id) as "deliveryId",
       case f.queue when 'sms' then 'tracking'
-        else (select t.kind from texts t where t.outbox_id = f.id) end as text_kind
+        else (select t.kind from texts t where t.outbox_id = f.id) end as "textKind"
     from failed_jobs() f where f.id = ${id}`;
-  if (!row) return null;
-  return {
-    id: row.id,
-    queue: row.queue,
-    orderId: row.order_id,
-    failureCode: row.failure_code,
-    deliveryId: row.delivery_id,
-    textKind: row.text_kind,
-  };
+  return job ?? null;
 }
 
 /** Marks a failed job as seen to. What its order owes, or is owed, stays. False where it was before. */

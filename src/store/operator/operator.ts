@@ -141,12 +141,11 @@ export type Watched = {
 
 /** Reads what is open alone, so its cost does not grow with the orders that have ended. */
 export async function readWatched({ sql }: Db): Promise<Watched> {
-  const [row] = await sql`select * from count_watched(${REFUND_MISSING_SECONDS}::int)`;
-  return {
-    refundsMissing: row?.refunds_missing ?? 0,
-    failedCharges: row?.failed_charges ?? 0,
-    webhooksDisabled: row?.webhooks_disabled ?? 0,
-  };
+  const [watched] = await sql<[Watched]>`
+    select refunds_missing as "refundsMissing", failed_charges as "failedCharges",
+      webhooks_disabled as "webhooksDisabled"
+    from count_watched(${REFUND_MISSING_SECONDS}::int)`;
+  return watched;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Fragment, Row, Sql } from 'postgres';
+import type { Fragment, Sql } from 'postgres';
 import type { PaymentStatus } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
 import { isOwed, rowsOf } from '../fragments.ts';
@@ -43,13 +43,13 @@ export async function openPaymentAttempts(
   // meanwhile as unrecorded, and misses one opened meanwhile. The next round reads them again.
   for (let round = 0; round <= maxAttempts; round++) {
     const rows = await insertAttempts(sql, undecided, maxAttempts);
-    for (const row of rows) {
-      if (row.status === 'sending' || row.wait_seconds !== null) opened.set(row.order_id, toAttempt(row));
+    for (const { status, ...attempt } of rows) {
+      if (status === 'sending' || attempt.cardWaitSeconds !== null) opened.set(attempt.orderId, attempt);
     }
-    const found = new Set(rows.map((row) => row.order_id));
+    const found = new Set(rows.map(({ orderId }) => orderId));
     const missing = undecided.filter((id) => !found.has(id));
     const openedElsewhere = missing.length > 0 ? await findSending(sql, missing) : [];
-    undecided = [...rows.flatMap((row) => (opened.has(row.order_id) ? [] : [row.order_id])), ...openedElsewhere];
+    undecided = [...[...found].filter((id) => !opened.has(id)), ...openedElsewhere];
     if (undecided.length === 0) return opened;
   }
   throw new Error('payment attempts changed in every round');
@@ -61,10 +61,13 @@ async function findSending(sql: Sql, orderIds: readonly string[]): Promise<strin
   return rows.map((row) => row.order_id);
 }
 
-function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<Row[]> {
+/** An attempt and the status of its row. */
+type AttemptRow = PaymentAttempt & { readonly status: string | null };
+
+function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<AttemptRow[]> {
   const retries = sql`
     select id, stripe_payment_method_id from owed where attempt > 1 and attempt <= allowed and not is_sending`;
-  return sql`
+  return sql<AttemptRow[]>`
     with owed as materialized (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
         ${cardOf(sql)} as stripe_payment_method_id,
@@ -87,26 +90,13 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
       on conflict (order_id, attempt) do update set status = payments.status
       returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, first_sent_at
     )
-    select owed.id as order_id, owed.attempt, owed.retailer_id, owed.attempt >= owed.allowed as is_last,
-      coalesce(amount_cents, owed.delivery_fee_cents) as amount_cents, opened.stripe_customer_id,
-      opened.stripe_payment_method_id, opened.status, coalesce(extract(epoch from now() - first_sent_at), 0)::float8 as age,
-      cards.wait_seconds
+    select owed.id as "orderId", owed.attempt, owed.retailer_id as "retailerId", owed.attempt >= owed.allowed as "isLast",
+      coalesce(amount_cents, owed.delivery_fee_cents) as "amountCents", opened.stripe_customer_id as "stripeCustomerId",
+      opened.stripe_payment_method_id as "stripePaymentMethodId", opened.status,
+      coalesce(extract(epoch from now() - first_sent_at), 0)::float8 as "ageSeconds",
+      cards.wait_seconds as "cardWaitSeconds"
     from owed left join opened on opened.order_id = owed.id left join cards on cards.id = owed.id
     where opened.order_id is not null or cards.id is not null`;
-}
-
-function toAttempt(row: Row): PaymentAttempt {
-  return {
-    orderId: row.order_id,
-    retailerId: row.retailer_id,
-    attempt: row.attempt,
-    amountCents: row.amount_cents,
-    stripeCustomerId: row.stripe_customer_id,
-    stripePaymentMethodId: row.stripe_payment_method_id,
-    ageSeconds: row.age,
-    isLast: row.is_last,
-    cardWaitSeconds: row.wait_seconds,
-  };
 }
 
 /** The payment statuses of orders, by their ids. */

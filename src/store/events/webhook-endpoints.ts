@@ -26,17 +26,14 @@ export function setWebhook(
   const types = sql`${eventTypes ? [...eventTypes] : null}::text[]`;
   // A trigger completes a row without an owner: the version before writes it so.
   const columns = isFiltered ? sql`(id, url, secret, retailer_id, event_types)` : sql`(id, url, secret)`;
-  return changeWebhook(
-    db,
-    retailerId,
-    sql`
-      insert into webhooks ${columns}
-      select id, ${url}, ${secret} ${isFiltered ? sql`, id, ${types}` : sql``} from retailers where id = ${retailerId}
-      on conflict (id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
-        old_secret = null, old_secret_until = null,
-        failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
-        ${isFiltered ? sql`, event_types = excluded.event_types` : sql``}`,
-  );
+  const change = sql`
+    insert into webhooks ${columns}
+    select id, ${url}, ${secret} ${isFiltered ? sql`, id, ${types}` : sql``} from retailers where id = ${retailerId}
+    on conflict (id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
+      old_secret = null, old_secret_until = null,
+      failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
+      ${isFiltered ? sql`, event_types = excluded.event_types` : sql``}`;
+  return changeWebhook(db, retailerId, change);
 }
 
 /** Sets what a store's webhook is told of, null for all; false if there is none. */
@@ -48,15 +45,10 @@ export async function setWebhookTypes({ sql }: Db, id: string, eventTypes: reado
 
 /** Enables a disabled webhook with its old URL and secret; false if there is none. */
 export function enableWebhook(db: Db, retailerId: string): Promise<boolean> {
-  const { sql } = db;
-  return changeWebhook(
-    db,
-    retailerId,
-    sql`
-      update webhooks
-      set failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
-      where id = ${retailerId}`,
-  );
+  const change = db.sql`
+    update webhooks set failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
+    where id = ${retailerId}`;
+  return changeWebhook(db, retailerId, change);
 }
 
 /** Disables a store's webhook, which keeps its URL and secret; false if there is none. */

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from 'postgres';
+import type { Fragment, Row, Sql } from 'postgres';
 import { DRIVER_SILENT_MS, MAX_NAMED } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { active, keyIsGood } from '../fragments.ts';
@@ -36,18 +36,15 @@ export async function listRetailers(db: Db, search: ListSearch<RetailerStatus>, 
     from retailers r
     where ${isWanted(sql, search, sql`r.status`, sql`r.created_at`)}
       and ${holdsText(sql, search.text, sql`r.id`, sql`r.name, r.address`)}`;
-  return readRanked(db, list, page, false, async (ids) =>
-    printable(
-      await sql`
-        select r.id as retailer_id, r.name, r.status, r.address, r.stripe_payment_method_id is not null as has_card,
-          nullif(concat_ws(', ',
-            case when ${wasDisabled(sql)} then 'webhook disabled' end,
-            case when r.stripe_payment_method_id is null then 'no card' end,
-            case when r.status <> 'active' then r.status end), '') as attention,
-          r.created_at
-        from retailers r where r.id = any(${ids}::uuid[])`,
-    ),
-  );
+  const read = (ids: string[]) => sql`
+    select r.id as retailer_id, r.name, r.status, r.address, r.stripe_payment_method_id is not null as has_card,
+      nullif(concat_ws(', ',
+        case when ${wasDisabled(sql)} then 'webhook disabled' end,
+        case when r.stripe_payment_method_id is null then 'no card' end,
+        case when r.status <> 'active' then r.status end), '') as attention,
+      r.created_at
+    from retailers r where r.id = any(${ids}::uuid[])`;
+  return readRanked(db, list, page, false, read);
 }
 
 /** Organizations with how many stores and good keys they have, the newest first. */
@@ -56,16 +53,13 @@ export async function listOrganizations(db: Db, search: ListSearch<never>, page:
   const list = sql`
     select id, created_at as at, 0 as rank from organizations
     where ${isWanted(sql, search, sql`true`, sql`created_at`)} and ${holdsText(sql, search.text, sql`id`, sql`name`)}`;
-  return readRanked(db, list, page, false, async (ids) =>
-    printable(
-      await sql`
-        select o.id as organization_id, o.name,
-          (select count(*)::int from retailers r where r.organization_id = o.id) as stores,
-          (select count(*)::int from organization_keys k where k.organization_id = o.id and ${keyIsGood(sql)}) as keys,
-          o.created_at
-        from organizations o where o.id = any(${ids}::uuid[])`,
-    ),
-  );
+  const read = (ids: string[]) => sql`
+    select o.id as organization_id, o.name,
+      (select count(*)::int from retailers r where r.organization_id = o.id) as stores,
+      (select count(*)::int from organization_keys k where k.organization_id = o.id and ${keyIsGood(sql)}) as keys,
+      o.created_at
+    from organizations o where o.id = any(${ids}::uuid[])`;
+  return readRanked(db, list, page, false, read);
 }
 
 /** Applications, oldest first; the undecided ones come first. */
@@ -79,13 +73,10 @@ export async function listApplications(
     select id, applied_at as at, case when status = 'applied' then 0 else 1 end as rank from retailer_applications
     where ${isWanted(sql, search, sql`status`, sql`applied_at`)}
       and ${holdsText(sql, search.text, sql`id`, sql`name, address, contact_email`)}`;
-  return readRanked(db, list, page, true, async (ids) =>
-    printable(
-      await sql`
-        select id as application_id, name, address, contact_email, status, applied_at
-        from retailer_applications where id = any(${ids}::uuid[])`,
-    ),
-  );
+  const read = (ids: string[]) => sql`
+    select id as application_id, name, address, contact_email, status, applied_at
+    from retailer_applications where id = any(${ids}::uuid[])`;
+  return readRanked(db, list, page, true, read);
 }
 
 /** Joins the order `o` that a driver was given first of those they carry, with their number. */
@@ -120,9 +111,8 @@ export async function listDrivers(db: Db, search: ListSearch<DriverListStatus>, 
     from drivers d ${joinFirstOrder(sql)}
     where ${isWanted(sql, { ...search, status: null }, sql`true`, sql`d.created_at`)} and ${wanted}
       and ${holdsText(sql, search.text, sql`d.id`, sql`d.name, d.phone`)}`;
-  return readRanked(db, list, page, false, async (ids) =>
-    printable(await sql`select ${driverColumns(sql)} where d.id = any(${ids}::uuid[])`),
-  );
+  const read = (ids: string[]) => sql`select ${driverColumns(sql)} where d.id = any(${ids}::uuid[])`;
+  return readRanked(db, list, page, false, read);
 }
 
 /** A driver with their duty, order and last written position; null for an unknown one. */
@@ -160,7 +150,7 @@ function readRanked(
   list: Fragment,
   page: PageRequest,
   isOldestFirst: boolean,
-  read: (ids: string[]) => Promise<readonly Printable[]>,
+  read: (ids: string[]) => Promise<readonly Row[]>,
 ): Promise<Page> {
   const step = async (from: { readonly behind: Place | null }, most: number) => {
     const { behind } = from;
@@ -176,7 +166,7 @@ function readRanked(
     return { found, from: found.length === most && last ? { rank: last.rank, behind: last } : null };
   };
   return readPage(page, step, async (places) => {
-    const rows = await read(places.map(({ id }) => id));
+    const rows = printable(await read(places.map(({ id }) => id)));
     return inOrder(places, rows, Object.keys(rows[0] ?? {})[0] ?? '');
   });
 }

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import type { UnusablePhoto } from '../domain/photo.ts';
 import { below, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, REQUEST_DEADLINE_MS } from '../limits.ts';
+import { FairSlots } from '../vendors/fair-slots.ts';
 import { countScans } from './jpeg-scans.ts';
 
 /** Most scans in a progressive JPEG. Photos have about ten; each takes 5 ms at 24 megapixels. */
@@ -60,6 +61,9 @@ export type PhotoProcessor = {
 
 type Format = 'jpeg' | 'png' | 'webp';
 
+/** Photos share one line, whoever sends them. */
+const ALL = 'photos';
+
 /**
  * Decodes one photo at a time, each in at most PHOTO_TIMEOUT_SECONDS, in the order in which they came. Who
  * sends one at a time has one place in that line.
@@ -70,59 +74,20 @@ export function createPhotoProcessor(waitMs = PHOTO_WAIT_MS): PhotoProcessor {
   // One thread, and no cache, as no picture is decoded twice.
   sharp.concurrency(1);
   sharp.cache(false);
-  const line = new Line(MAX_PHOTO_QUEUE, waitMs);
+  const line = new FairSlots(1, MAX_PHOTO_QUEUE);
   return {
     async reencode(bytes, wanted = () => true) {
       if (bytes.length > MAX_PHOTO_BYTES) return { kind: 'unusable', reason: 'too_many_bytes' };
       const format = sniff(bytes);
       if (!format) return { kind: 'unusable', reason: 'wrong_format' };
-      if (!(await line.enter())) return { kind: 'busy' };
+      if (!(await line.enter(ALL, waitMs))) return { kind: 'busy' };
       try {
         return wanted() ? await reencode(bytes, format) : { kind: 'busy' };
       } finally {
-        line.leave();
+        line.leave(ALL);
       }
     },
   };
-}
-
-/** Lets one in at a time; at most `most` others wait, each at most `waitMs`. */
-class Line {
-  readonly #most: number;
-  readonly #waitMs: number;
-  readonly #waiting = new Set<() => void>();
-  #isTaken = false;
-
-  constructor(most: number, waitMs: number) {
-    this.#most = most;
-    this.#waitMs = waitMs;
-  }
-
-  /** Resolves with true on its turn, to be followed by `leave`, and with false where it does not come. */
-  async enter(): Promise<boolean> {
-    if (!this.#isTaken) {
-      this.#isTaken = true;
-      return true;
-    }
-    if (this.#waiting.size >= this.#most) return false;
-    return new Promise((resolve) => {
-      const turn = () => settle(true);
-      const timer = setTimeout(() => settle(false), this.#waitMs);
-      const settle = (isTurn: boolean): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(turn);
-        resolve(isTurn);
-      };
-      this.#waiting.add(turn);
-    });
-  }
-
-  /** The next one's turn begins. */
-  leave(): void {
-    const [next] = this.#waiting;
-    if (next) next();
-    else this.#isTaken = false;
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ServiceError } from '../domain/errors.ts';
+import { Tally } from '../domain/tally.ts';
 import { below, MAX_REQUESTS_IN_FLIGHT } from '../limits.ts';
 import type { RequestSignal } from '../transport/route.ts';
 
@@ -30,7 +31,7 @@ type Wait = { readonly holderId: string; news: Promise<void>; wake: () => void; 
 export class EventWaits {
   readonly #bounds: { readonly all: number; readonly ofHolder: number };
   readonly #byRetailer = new Map<string, Set<Wait>>();
-  readonly #countByHolder = new Map<string, number>();
+  readonly #countByHolder = new Tally();
   readonly #waits = new Set<Wait>();
   #isClosed = false;
 
@@ -99,13 +100,12 @@ export class EventWaits {
   }
 
   #enter({ holderId, retailerIds, signal }: EventWaiter): Wait {
-    const ofHolder = this.#countByHolder.get(holderId) ?? 0;
     const { all, ofHolder: most } = this.#bounds;
-    if (ofHolder >= most)
+    if (this.#countByHolder.of(holderId) >= most)
       throw new ServiceError('rate_limited', `Too many requests of your store wait for events: ${most} may at a time.`);
     if (this.#waits.size >= all)
       throw new ServiceError('unavailable', 'Too many requests wait for events. Try again in a moment.');
-    this.#countByHolder.set(holderId, ofHolder + 1);
+    this.#countByHolder.add(holderId, 1);
     const wait = newWait(holderId, this.#isClosed || signal.aborted);
     this.#waits.add(wait);
     for (const id of retailerIds) {
@@ -117,9 +117,7 @@ export class EventWaits {
   }
 
   #leave({ holderId, retailerIds }: EventWaiter, wait: Wait): void {
-    const left = (this.#countByHolder.get(holderId) ?? 1) - 1;
-    if (left > 0) this.#countByHolder.set(holderId, left);
-    else this.#countByHolder.delete(holderId);
+    this.#countByHolder.add(holderId, -1);
     this.#waits.delete(wait);
     for (const id of retailerIds) {
       const others = this.#byRetailer.get(id);

@@ -1,3 +1,4 @@
+import { Tally } from '../domain/tally.ts';
 import { below, MAX_WEBHOOKS_PER_ENDPOINT, WEBHOOK_CONCURRENCY, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
 
 /** Webhooks of one store sent at once. Below WEBHOOK_CONCURRENCY: its slow receivers delay only their own. */
@@ -53,9 +54,9 @@ type Waiter = { readonly receiver: Receiver; readonly begin: () => void };
  * line; a place that becomes free goes to the owner with the fewest under way, and then to who came first.
  */
 export class WebhookTurns {
-  readonly #ofReceiver = createTally();
-  readonly #ofOwner = createTally();
-  readonly #slowOfOwner = createTally();
+  readonly #ofReceiver = new Tally();
+  readonly #ofOwner = new Tally();
+  readonly #slowOfOwner = new Tally();
   #running = 0;
   #slow = 0;
   #line: Waiter[] = [];
@@ -150,17 +151,4 @@ export class WebhookTurns {
   #takenBy({ receiver }: Waiter): number {
     return this.#ofOwner.of(receiver.ownerId);
   }
-}
-
-/** Counts by name. What is at zero takes no memory. */
-function createTally() {
-  const counts = new Map<string, number>();
-  return {
-    of: (name: string): number => counts.get(name) ?? 0,
-    add(name: string, change: number): void {
-      const count = (counts.get(name) ?? 0) + change;
-      if (count === 0) counts.delete(name);
-      else counts.set(name, count);
-    },
-  };
 }

@@ -1,9 +1,10 @@
 import { ServiceError } from '../domain/errors.ts';
+import { Tally } from '../domain/tally.ts';
 
 /** The batches of each store that are at work. A store that sends none takes no memory. */
 export class BatchesAtWork {
   readonly #most: number;
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Tally();
 
   /** @param most of one store */
   constructor(most: number) {
@@ -12,16 +13,13 @@ export class BatchesAtWork {
 
   /** @throws {ServiceError} `rate_limited` where the store has as many as it may; then `end` must not follow */
   begin(retailerId: string): void {
-    const count = this.#counts.get(retailerId) ?? 0;
-    if (count >= this.#most) {
+    if (this.#counts.of(retailerId) >= this.#most) {
       throw new ServiceError('rate_limited', `Too many batches at once: your store may have ${this.#most} at work.`);
     }
-    this.#counts.set(retailerId, count + 1);
+    this.#counts.add(retailerId, 1);
   }
 
   end(retailerId: string): void {
-    const left = (this.#counts.get(retailerId) ?? 0) - 1;
-    if (left > 0) this.#counts.set(retailerId, left);
-    else this.#counts.delete(retailerId);
+    this.#counts.add(retailerId, -1);
   }
 }

@@ -1,4 +1,5 @@
 import { networkOf } from '../domain/network.ts';
+import { Tally } from '../domain/tally.ts';
 import { below, MAX_TRACKING_SOCKETS } from '../limits.ts';
 
 /**
@@ -14,24 +15,17 @@ below({ MAX_TRACKING_LOOKUPS_PER_ADDRESS }, { MAX_TRACKING_SOCKETS });
  * the places nor the statements of other people's pages.
  */
 export class Lookups {
-  readonly #underWay = new Map<string, number>();
+  readonly #underWay = new Tally();
 
   /** The result of `lookUp`; null where too many from this address are under way. */
   async run<T>(address: string, lookUp: () => Promise<T>): Promise<T | null> {
     const network = networkOf(address);
-    const underWay = this.#underWay.get(network) ?? 0;
-    if (underWay >= MAX_TRACKING_LOOKUPS_PER_ADDRESS) return null;
-    this.#underWay.set(network, underWay + 1);
+    if (this.#underWay.of(network) >= MAX_TRACKING_LOOKUPS_PER_ADDRESS) return null;
+    this.#underWay.add(network, 1);
     try {
       return await lookUp();
     } finally {
-      this.#end(network);
+      this.#underWay.add(network, -1);
     }
-  }
-
-  #end(network: string): void {
-    const underWay = this.#underWay.get(network) ?? 0;
-    if (underWay > 1) this.#underWay.set(network, underWay - 1);
-    else this.#underWay.delete(network);
   }
 }

@@ -1,3 +1,5 @@
+import { Tally } from '../domain/tally.ts';
+
 type Waiter = { readonly take: () => void };
 
 /**
@@ -10,7 +12,7 @@ type Waiter = { readonly take: () => void };
 export class FairSlots {
   readonly #maxWaiting: number;
   #free: number;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Tally();
   /** The lines of waiting callers, the one that was served last at the end. None is empty. */
   readonly #lines = new Map<string, Set<Waiter>>();
 
@@ -49,30 +51,24 @@ export class FairSlots {
   /** Gives back a slot that `enter` gave. */
   leave(caller: string): void {
     this.#free++;
-    const held = this.#heldBy(caller) - 1;
-    if (held > 0) this.#held.set(caller, held);
-    else this.#held.delete(caller);
+    this.#held.add(caller, -1);
     for (let next = this.#next(); next !== null; next = this.#next()) this.#serve(next);
   }
 
-  #heldBy(caller: string): number {
-    return this.#held.get(caller) ?? 0;
-  }
-
   #mayTake(caller: string): boolean {
-    return this.#heldBy(caller) < this.#free;
+    return this.#held.of(caller) < this.#free;
   }
 
   #take(caller: string): void {
     this.#free--;
-    this.#held.set(caller, this.#heldBy(caller) + 1);
+    this.#held.add(caller, 1);
   }
 
   /** The caller whose line is served next; null where none may take a slot. */
   #next(): string | null {
     let next: string | null = null;
     for (const caller of this.#lines.keys()) {
-      if (next === null || this.#heldBy(caller) < this.#heldBy(next)) next = caller;
+      if (next === null || this.#held.of(caller) < this.#held.of(next)) next = caller;
     }
     return next !== null && this.#mayTake(next) ? next : null;
   }

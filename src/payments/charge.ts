@@ -4,7 +4,7 @@ import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { inBatches } from '../queues/in-batches.ts';
 import type { JobHandler, JobResult } from '../queues/job-handler.ts';
-import { VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
+import { triedLater, VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments/payments.ts';
 import type { Store } from '../store/store.ts';
@@ -156,8 +156,6 @@ function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResul
     case 'no_card':
       return { status: 'declined', failureCode: outcome.code, says: outcome.says, final: true };
     case 'retry_later':
-      return outcome.rateLimited
-        ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
-        : { kind: 'retry', reason: outcome.reason };
+      return triedLater(outcome);
   }
 }

@@ -1,6 +1,6 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import type { JobHandler, JobResult } from '../queues/job-handler.ts';
-import { VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
+import { triedLater } from '../queues/job-limits.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/orders/changes.ts';
 import type { RefundState } from '../store/payments/refunds.ts';
@@ -67,11 +67,7 @@ export function createRefundJob(deps: {
     // Stripe gives a key its first answer again. Under another one no payment is refunded twice, as each is whole.
     const idempotencyKey = attempt === 1 ? `${orderId}:refund` : `${orderId}:refund:${attempt}`;
     const outcome = await deps.stripe.refund({ idempotencyKey, paymentIntentId });
-    if (outcome.kind === 'retry_later') {
-      return outcome.rateLimited
-        ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS }
-        : { kind: 'retry', reason: outcome.reason };
-    }
+    if (outcome.kind === 'retry_later') return triedLater(outcome);
     if (outcome.kind === 'refunded') await relayed(store.recordRefund(orderId, outcome.refundId, outboxId));
     else if (await relayed(store.recordRefundRefused(orderId, outcome, outboxId))) {
       deps.logger.error({ orderId, code: outcome.code }, 'a refund was refused: the store is still charged');

@@ -3,9 +3,8 @@ import { linkEnding, type TextKind, textBody } from '../domain/customer-text.ts'
 import { atMost, ON_THE_WAY_USEFUL_SECONDS, TEXT_USEFUL_SECONDS, VENDOR_SOCKETS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobData, JobHandler, JobResult } from '../queues/job-handler.ts';
-import { VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
+import { triedLater } from '../queues/job-limits.ts';
 import type { OwedText, TextResult } from '../store/texts/messages.ts';
-import type { RetryLater } from '../vendors/retry-later.ts';
 import type { TextSender } from './text-sender.ts';
 
 /**
@@ -84,7 +83,7 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     const sinceMs = text.firstSentAt.getTime() - TEXT_LOOKBACK_MS;
     const found = await texts.find({ to: text.to, ending: linkEnding(text.kind, text.trackingToken), sinceMs });
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
-    if (found.kind === 'retry_later') return later(found);
+    if (found.kind === 'retry_later') return triedLater(found);
     const last = lastLookUp(text.earlierSends);
     return secondsSinceSend < last ? waitFor(last - secondsSinceSend) : send(text, askedMs);
   }
@@ -108,7 +107,7 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     }
     if (outcome.ambiguous) return waitFor(FIRST_LOOKUP);
     await rows.uncountSend(text);
-    return later(outcome);
+    return triedLater(outcome);
   }
 
   return async (job) => {
@@ -150,6 +149,3 @@ function lastLookUp(sends: number): number {
 }
 
 const waitFor = (seconds: number): JobResult => ({ kind: 'wait', forMs: Math.ceil(seconds * 1_000) });
-
-const later = ({ rateLimited, reason }: RetryLater): JobResult =>
-  rateLimited ? { kind: 'rate_limited', forMs: VENDOR_PAUSE_MS } : { kind: 'retry', reason };

@@ -11,21 +11,12 @@ export const LIST_WAIT_MS = 2_000;
 below({ MAX_LISTS_PER_STORE }, { LIST_DB_CONNECTIONS });
 below({ LIST_WAIT_MS }, { REQUEST_DEADLINE_MS });
 
-export type ListTurns = {
-  /**
-   * Runs `read` in its turn among those of the store.
-   *
-   * @throws {ServiceError} `rate_limited` where too many of the store wait already, or the wait was too long
-   */
-  run<Result>(retailerId: string, read: () => Promise<Result>): Promise<Result>;
-};
-
 type Line = { reading: number; readonly waiting: Set<() => void> };
 
 /** Bounds how many lists of one store are read at once. A store that reads nothing takes no memory. */
 export function createListTurns(
   bounds = { atOnce: MAX_LISTS_PER_STORE, waiting: MAX_WAITING_LISTS_PER_STORE, waitMs: LIST_WAIT_MS },
-): ListTurns {
+) {
   const lines = new Map<string, Line>();
 
   function enter(line: Line): Promise<void> {
@@ -57,7 +48,12 @@ export function createListTurns(
   }
 
   return {
-    async run(retailerId, read) {
+    /**
+     * Runs `read` in its turn among those of the store.
+     *
+     * @throws {ServiceError} `rate_limited` where too many of the store wait already, or the wait was too long
+     */
+    async run<Result>(retailerId: string, read: () => Promise<Result>): Promise<Result> {
       const line = lines.get(retailerId) ?? { reading: 0, waiting: new Set() };
       lines.set(retailerId, line);
       await enter(line);

@@ -3,25 +3,23 @@ import { ServiceError } from '../domain/errors.ts';
 
 const HOUR_SECONDS = 3_600;
 
-/** Bounds how many charges each store has tried again at this process. */
-export type ChargeRetries = {
-  /**
-   * Runs `retry`, which counts if it says so.
-   *
-   * @throws {ServiceError} `rate_limited` where the store had as many tried again within an hour as it may
-   */
-  run<Outcome>(
-    retailerId: string,
-    retry: () => Promise<Outcome>,
-    counts: (outcome: Outcome) => boolean,
-  ): Promise<Outcome>;
-};
-
-/** An hour begins with the first charge of a store, and is forgotten when it is over. */
-export function createChargeRetries(perHour: number): ChargeRetries {
+/**
+ * Bounds how many charges each store has tried again at this process. An hour begins with the first charge of a store,
+ * and is forgotten when it is over.
+ */
+export function createChargeRetries(perHour: number) {
   const counter = new RateLimiterMemory({ points: perHour, duration: HOUR_SECONDS });
   return {
-    async run(retailerId, retry, counts) {
+    /**
+     * Runs `retry`, which counts if it says so.
+     *
+     * @throws {ServiceError} `rate_limited` where the store had as many tried again within an hour as it may
+     */
+    async run<Outcome>(
+      retailerId: string,
+      retry: () => Promise<Outcome>,
+      counts: (outcome: Outcome) => boolean,
+    ): Promise<Outcome> {
       const over = await counter.consume(retailerId).then(
         () => null,
         (refused: unknown) => refused,

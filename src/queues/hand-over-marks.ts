@@ -7,20 +7,11 @@ export const RELAY_BATCH = 500;
 /** Interval at which rows handed over are marked if not done. Two are below OUTBOX_FIRST_LEASE_SECONDS. */
 export const RELAY_MARK_MS = 10_000;
 
-export type HandOverMarks = {
-  /** Takes rows that were handed over. */
-  add(rows: readonly HandedOver[]): void;
-  /** Ends the rounds. */
-  stop(): void;
-  /** Marks the rows that no round has marked. */
-  close(): Promise<void>;
-};
-
 /**
  * Marks rows as handed over in the second round after their hand-over: after one to two RELAY_MARK_MS, within
  * their first lease.
  */
-export function createHandOverMarks(store: Pick<Store, 'extendLease'>, logger: Logger): HandOverMarks {
+export function createHandOverMarks(store: Pick<Store, 'extendLease'>, logger: Logger) {
   /** Rows handed over since the last round. */
   let unmarked: HandedOver[] = [];
   /** Rows handed over in the round before, which the next one marks. */
@@ -44,9 +35,12 @@ export function createHandOverMarks(store: Pick<Store, 'extendLease'>, logger: L
   }
 
   return {
-    add: (rows) => void unmarked.push(...rows),
+    /** Takes rows that were handed over. */
+    add: (rows: readonly HandedOver[]) => void unmarked.push(...rows),
+    /** Ends the rounds. */
     stop: () => clearInterval(timer),
-    async close() {
+    /** Marks the rows that no round has marked. */
+    async close(): Promise<void> {
       await marking;
       await mark([...older, ...unmarked]);
     },

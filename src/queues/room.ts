@@ -7,13 +7,6 @@ export const QUEUE_CHECK_ROWS = 1_000;
 /** Shortest time before a full queue is asked again. */
 export const QUEUE_CHECK_MS = 1_000;
 
-export type QueueRoom = {
-  /** Reserves room for a number of jobs; false if there is none. */
-  take(jobs: number): Promise<boolean>;
-  /** Whether there is room for any job. */
-  isOpen(): Promise<boolean>;
-};
-
 /**
  * The room of a queue, at most MAX_QUEUED_JOBS waiting jobs, so that a worker that is slow or away fills
  * neither Redis nor BullMQ's tables. Jobs that do not fit stay in the outbox, where the sweeper finds them.
@@ -21,7 +14,7 @@ export type QueueRoom = {
  * The queue is counted every QUEUE_CHECK_ROWS jobs, and a full one at most every QUEUE_CHECK_MS. A full queue
  * has room again when half of its jobs are done, so that the sweeper's older jobs come before new ones.
  */
-export function createQueueRoom(queue: { countWaiting(): Promise<number> }, clock: Clock): QueueRoom {
+export function createQueueRoom(queue: { countWaiting(): Promise<number> }, clock: Clock) {
   let room = 0;
   let isFull = false;
   let askedMs = Number.NEGATIVE_INFINITY;
@@ -35,13 +28,15 @@ export function createQueueRoom(queue: { countWaiting(): Promise<number> }, cloc
   }
 
   return {
-    async take(jobs) {
+    /** Reserves room for a number of jobs; false if there is none. */
+    async take(jobs: number): Promise<boolean> {
       if (room < jobs) await look();
       if (room < jobs) return false;
       room -= jobs;
       return true;
     },
-    async isOpen() {
+    /** Whether there is room for any job. */
+    async isOpen(): Promise<boolean> {
       await look();
       return !isFull;
     },

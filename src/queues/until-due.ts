@@ -9,20 +9,13 @@ const RELAY_SOON_MS = 60_000;
  */
 export const RELAY_SOON_ROWS = 100_000;
 
-export type UntilDue = {
-  /** Holds the rows that are due soon; returns the others. Those beyond the bound are left to the sweeper. */
-  hold(rows: readonly OutboxRow[]): OutboxRow[];
-  /** Ends the holding; returns what was held. */
-  release(): OutboxRow[];
-};
-
 /**
  * Holds rows until they are due, so that they share jobs: a delayed job of BullMQ is one of its own. They lie by the
  * tick in which they are due, as a look through all of them each tick would cost a burst more than its jobs.
  *
  * @param pass takes the rows that have become due, up to two ticks later
  */
-export function createUntilDue(clock: Clock, pass: (rows: readonly OutboxRow[]) => void): UntilDue {
+export function createUntilDue(clock: Clock, pass: (rows: readonly OutboxRow[]) => void) {
   const held = new Map<number, OutboxRow[]>();
   let room = RELAY_SOON_ROWS;
   let timer: NodeJS.Timeout | undefined;
@@ -55,7 +48,8 @@ export function createUntilDue(clock: Clock, pass: (rows: readonly OutboxRow[]) 
   }
 
   return {
-    hold(rows) {
+    /** Holds the rows that are due soon; returns the others. Those beyond the bound are left to the sweeper. */
+    hold(rows: readonly OutboxRow[]): OutboxRow[] {
       const nowMs = clock.now();
       const isSoon = ({ runAt }: OutboxRow) => runAt.getTime() > nowMs && runAt.getTime() <= nowMs + RELAY_SOON_MS;
       const soon = rows.filter(isSoon);
@@ -66,7 +60,8 @@ export function createUntilDue(clock: Clock, pass: (rows: readonly OutboxRow[]) 
       wait();
       return rows.filter((row) => !isSoon(row));
     },
-    release() {
+    /** Ends the holding; returns what was held. */
+    release(): OutboxRow[] {
       clearTimeout(timer);
       return take(Number.POSITIVE_INFINITY);
     },

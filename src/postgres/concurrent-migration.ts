@@ -117,14 +117,10 @@ async function settle(sql: Sql): Promise<void> {
 }
 
 async function buildIndex(sql: Sql, statement: string, index: string): Promise<void> {
-  const readState = async () => {
-    const [row] = await sql`select indisvalid from pg_index where indexrelid = to_regclass(${index})`;
-    return row === undefined ? 'none' : row.indisvalid === true ? 'valid' : 'invalid';
-  };
-  const state = await readState();
-  if (state === 'valid') return;
+  const [left] = await sql`select indisvalid from pg_index where indexrelid = to_regclass(${index})`;
+  if (left?.indisvalid) return;
   // A name of letters, digits and _ (INDEX of migration-files.ts).
-  if (state === 'invalid') await send(sql, `drop index concurrently ${index}`);
+  if (left) await send(sql, `drop index concurrently ${index}`);
   await send(sql, statement);
 }
 

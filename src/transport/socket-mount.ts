@@ -1,14 +1,13 @@
 import uWS, { type HttpResponse, type TemplatedApp, type us_socket_context_t, type WebSocket } from 'uWebSockets.js';
 import { type ErrorCode, ServiceError } from '../domain/errors.ts';
 import { restartReason, SERVICE_RESTARTS } from '../domain/restart.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import { errorFields } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
+import type { ExchangeSettings } from './exchange.ts';
 import { Farewells } from './farewells.ts';
-import type { HttpLimits } from './http-limits.ts';
 import type { SocketBehaviour } from './live-socket.ts';
 import { errorReply } from './reply.ts';
 import { countParams, type ReadHead, readHead } from './request.ts';
-import type { NoteRequest } from './request-log.ts';
 import { type ReplySettings, Responder } from './responder.ts';
 import { type Attached, SocketConnection } from './socket-connection.ts';
 
@@ -18,13 +17,8 @@ const INTERNAL_ERROR = 1011;
 
 type Native = WebSocket<Attached>;
 
-export type SocketSettings = ReplySettings & {
-  readonly supportEmail: string;
-  readonly trustProxy: boolean;
-  readonly logger: Logger;
-  readonly limits: HttpLimits;
-  readonly noteRequest: NoteRequest;
-};
+export type SocketSettings = ReplySettings &
+  Pick<ExchangeSettings, 'supportEmail' | 'logger' | 'limits' | 'noteRequest'> & { readonly trustProxy: boolean };
 
 /** What the sockets of all behaviours have to do with each other. */
 export type SocketPeers = {

@@ -5,7 +5,7 @@ import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import type { TextBounds } from '../../src/store/texts/text-rows.ts';
-import { createSmsJob } from '../../src/texts/sms.ts';
+import { createSmsJob } from '../../src/texts/text-jobs.ts';
 import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
 import { createTwilioSender } from '../../src/texts/twilio.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';

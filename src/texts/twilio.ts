@@ -39,7 +39,7 @@ const BAD_STATUS_URL = '21609';
  */
 export function createTwilioSender(options: TwilioOptions): TextSender {
   const http = createHttpExchange();
-  const httpClient = new ExchangeClient(http, options.apiBase, options.timeoutMs);
+  const httpClient = exchangeClient(http, options);
   const client = twilio(options.accountSid, options.authToken, { httpClient });
   // Read at start, because the first read loads the API's classes, which takes 40 ms.
   const { messages } = client;
@@ -131,40 +131,32 @@ export function refusalOf(status: number, code: unknown, said?: unknown): Refuse
 }
 
 /** Puts the bounded exchange below Twilio's SDK, and another server's address where one is given. */
-class ExchangeClient extends twilio.RequestClient {
-  readonly #http: HttpExchange;
-  readonly #apiBase: string | undefined;
-  readonly #timeoutMs: number;
-
-  constructor(http: HttpExchange, apiBase: string | undefined, timeoutMs: number) {
-    super({ timeout: timeoutMs });
-    this.#http = http;
-    this.#apiBase = apiBase;
-    this.#timeoutMs = timeoutMs;
+function exchangeClient(http: HttpExchange, { apiBase, timeoutMs }: Pick<TwilioOptions, 'apiBase' | 'timeoutMs'>) {
+  class ExchangeClient extends twilio.RequestClient {
+    override async request<Data>(options: RequestOptions<Data>): Promise<TwilioReply<Data>> {
+      const asked = new URL(options.uri);
+      for (const [name, value] of fields(options.params)) asked.searchParams.append(name, value);
+      const server = apiBase === undefined ? asked : new URL(apiBase);
+      const body = options.data ? new URLSearchParams(fields(options.data)).toString() : '';
+      const reply = await http.send({
+        protocol: server.protocol === 'http:' ? 'http:' : 'https:',
+        host: server.hostname,
+        port: server.port || (server.protocol === 'http:' ? 80 : 443),
+        path: asked.pathname + asked.search,
+        method: options.method.toUpperCase(),
+        headers: {
+          ...options.headers,
+          Authorization: `Basic ${Buffer.from(`${options.username}:${options.password}`).toString('base64')}`,
+          ...(body ? { 'Content-Length': Buffer.byteLength(body) } : {}),
+        },
+        body,
+        timeoutMs,
+      });
+      // The SDK parses the text of a reply itself, but its types name the parsed one.
+      return { statusCode: reply.status, body: reply.body as Data, headers: reply.headers };
+    }
   }
-
-  override async request<Data>(options: RequestOptions<Data>): Promise<TwilioReply<Data>> {
-    const asked = new URL(options.uri);
-    for (const [name, value] of fields(options.params)) asked.searchParams.append(name, value);
-    const server = this.#apiBase === undefined ? asked : new URL(this.#apiBase);
-    const body = options.data ? new URLSearchParams(fields(options.data)).toString() : '';
-    const reply = await this.#http.send({
-      protocol: server.protocol === 'http:' ? 'http:' : 'https:',
-      host: server.hostname,
-      port: server.port || (server.protocol === 'http:' ? 80 : 443),
-      path: asked.pathname + asked.search,
-      method: options.method.toUpperCase(),
-      headers: {
-        ...options.headers,
-        Authorization: `Basic ${Buffer.from(`${options.username}:${options.password}`).toString('base64')}`,
-        ...(body ? { 'Content-Length': Buffer.byteLength(body) } : {}),
-      },
-      body,
-      timeoutMs: this.#timeoutMs,
-    });
-    // The SDK parses the text of a reply itself, but its types name the parsed one.
-    return { statusCode: reply.status, body: reply.body as Data, headers: reply.headers };
-  }
+  return new ExchangeClient({ timeout: timeoutMs });
 }
 
 type RequestOptions<Data> = Parameters<InstanceType<typeof twilio.RequestClient>['request']>[0] & { data?: Data };

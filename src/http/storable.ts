@@ -1,7 +1,5 @@
+import { isJsonObject, type JsonObject } from './json.ts';
 import { STORABLE_TEXT } from './schemas.ts';
-
-/** A JSON Schema, or a part of one. */
-type Schema = { readonly [keyword: string]: unknown };
 
 /** Keywords that hold a schema. */
 const OF_ONE: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
@@ -19,25 +17,21 @@ const CHECK = { type: 'string', pattern: STORABLE_TEXT } as const;
  *
  * @throws for a keyword under which a text could go unseen, such as `anyOf`
  */
-export function storable(schema: Schema): Schema {
+export function storable(schema: JsonObject): JsonObject {
   const unknown = Object.keys(schema).find((keyword) => !KNOWN.has(keyword));
   if (unknown !== undefined || Array.isArray(schema.type)) throw new Error(`unseen texts: ${unknown ?? 'two types'}`);
   const inner = Object.entries(schema).map(([keyword, value]) => [keyword, innerOf(keyword, value)]);
-  const checked: Schema = Object.fromEntries(inner);
+  const checked: JsonObject = Object.fromEntries(inner);
   if (schema.type !== 'string' || Array.isArray(schema.enum)) return checked;
   return { ...checked, allOf: [CHECK] };
 }
 
 function innerOf(keyword: string, value: unknown): unknown {
-  if (keyword === 'propertyNames' && isSchema(value)) return storable({ type: 'string', ...value });
-  if (!isSchema(value)) return value;
+  if (keyword === 'propertyNames' && isJsonObject(value)) return storable({ type: 'string', ...value });
+  if (!isJsonObject(value)) return value;
   if (OF_ONE.has(keyword)) return storable(value);
   if (keyword !== 'properties') return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, isSchema(each) ? storable(each) : each]),
+    Object.entries(value).map(([name, each]) => [name, isJsonObject(each) ? storable(each) : each]),
   );
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonSchema } from '../../transport/operation.ts';
+import { isJsonObject } from '../json.ts';
 import { textOf } from './field-texts.ts';
 
 /** The headers that replies are said to have. */
@@ -72,13 +73,13 @@ export class Components {
 
   #inner(schema: JsonSchema, path: readonly string[]): JsonSchema {
     const inner: Record<string, unknown> = { ...schema };
-    if (isRecord(schema.properties)) {
+    if (isJsonObject(schema.properties)) {
       const properties = schema.properties as Record<string, JsonSchema>;
       inner.properties = Object.fromEntries(
         Object.entries(properties).map(([name, property]) => [name, this.#property(property, [...path, name])]),
       );
     }
-    if (isRecord(schema.items)) inner.items = this.use(schema.items, path);
+    if (isJsonObject(schema.items)) inner.items = this.use(schema.items, path);
     for (const list of LISTS) {
       const members = schema[list];
       if (Array.isArray(members)) inner[list] = members.map((member: JsonSchema) => this.use(member, path));
@@ -98,10 +99,6 @@ export class Components {
   }
 }
 
-function isRecord(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
  * A value that fits the schema, made of the examples of its fields.
  *
@@ -109,7 +106,7 @@ function isRecord(value: unknown): value is JsonSchema {
  */
 export function exampleOf(schema: JsonSchema, fields: 'all' | 'always', path: readonly string[] = []): unknown {
   if ('const' in schema) return schema.const;
-  const isObject = isRecord(schema.properties);
+  const isObject = isJsonObject(schema.properties);
   const example = isObject ? undefined : textOf(path)?.example;
   if (example !== undefined) return example;
   if (isObject) {
@@ -125,7 +122,7 @@ export function exampleOf(schema: JsonSchema, fields: 'all' | 'always', path: re
     const [first] = Array.isArray(schema[list]) ? (schema[list] as JsonSchema[]) : [];
     if (first) return exampleOf(first, fields, path);
   }
-  if (isRecord(schema.items)) return [exampleOf(schema.items, fields, path)];
+  if (isJsonObject(schema.items)) return [exampleOf(schema.items, fields, path)];
   if (Array.isArray(schema.enum)) return schema.enum[0];
   const byType: Readonly<Record<string, unknown>> = { boolean: true, integer: 1, number: 1, null: null };
   const type = String(schema.type);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { withDatabase } from './database-url.ts';
 import { STEP_MS } from './patience.ts';
@@ -43,6 +43,16 @@ export async function freshDatabase(options: { migrated?: boolean; max?: number 
       await onServer(server.url, (admin) => dropUnused(admin, name, patienceMs));
     },
   };
+}
+
+/**
+ * Opens a fresh database for the test file that awaits this, and removes it after the last test. It is open before the
+ * first test, so a file names what it makes of it by constants.
+ */
+export async function useFreshDatabase(options: Parameters<typeof freshDatabase>[0] = {}): Promise<FreshDatabase> {
+  const database = await freshDatabase(options);
+  afterAll(() => database.drop());
+  return database;
 }
 
 async function dropUnused(admin: Sql, name: string, patienceMs: number): Promise<void> {

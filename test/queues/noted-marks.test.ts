@@ -1,31 +1,27 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { QueueBackend } from '../../src/queues/backend.ts';
 import { createJobLossCheck } from '../../src/queues/job-loss.ts';
 import { startWriteMarks } from '../../src/queues/write-marks.ts';
 import type { RedisMark } from '../../src/store/outbox.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
 
 const there = findRedisServer() !== undefined && process.env.REDIS_URL === undefined;
 if (!there) console.warn('SKIPPED: a Redis that starts again, since there is no redis-server of its own');
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
 
 async function untilNoted(isIt: (mark: RedisMark) => boolean): Promise<RedisMark> {
-  const read = () => storeOf(database.sql).readRedisMark();
+  const read = () => storeOf(sql).readRedisMark();
   await expect.poll(async () => isIt(await read())).toBe(true);
   return read();
 }
 
 /** What a process has of Redis. */
-async function openProcess({ url, prefix }: FreshRedis, store = storeOf(database.sql)) {
+async function openProcess({ url, prefix }: FreshRedis, store = storeOf(sql)) {
   const connection = new Redis(url, { maxRetriesPerRequest: null });
   await connection.ping();
   const backend = { kind: 'redis', connection, prefix } satisfies QueueBackend;
@@ -52,8 +48,8 @@ test.skipIf(!there).each([
 ] as const)('a Redis that starts %s while no process runs is recovered from %i times', async (how, times) => {
   const redis = (await freshRedis()) as Required<FreshRedis>;
   onTestFinished(redis.stop);
-  const none = await storeOf(database.sql).readRedisMark();
-  await storeOf(database.sql).noteRedisMark(none, { key: 'of no process', count: 0 });
+  const none = await storeOf(sql).readRedisMark();
+  await storeOf(sql).noteRedisMark(none, { key: 'of no process', count: 0 });
 
   const first = await openProcess(redis);
   expect(await first.recoveries()).toBe(1);
@@ -61,7 +57,7 @@ test.skipIf(!there).each([
   redis.server.remember();
   for (let i = 0; i < 3; i++) first.marks.mark();
   await first.marks.close();
-  const last = await storeOf(database.sql).readRedisMark();
+  const last = await storeOf(sql).readRedisMark();
   // The end of a process notes what it handed over last.
   expect(await first.connection.get(last.key)).toBe(String(last.count));
   expect(last.count).toBeGreaterThan(4);
@@ -83,7 +79,7 @@ test.skipIf(!there)(
   async () => {
     const redis = (await freshRedis()) as Required<FreshRedis>;
     onTestFinished(redis.stop);
-    const store = storeOf(database.sql);
+    const store = storeOf(sql);
     let others = 0;
     const raced: typeof store = {
       ...store,

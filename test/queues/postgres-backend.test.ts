@@ -1,8 +1,8 @@
 import { Pool } from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
 import { workerSettings } from './worker-settings.ts';
 
@@ -10,11 +10,8 @@ import { workerSettings } from './worker-settings.ts';
 const MOST_REFUSALS = 100;
 
 const logger = createLogger('silent');
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 function poolAt(connectionString: string): Pool {
   const pool = new Pool({ connectionString, options: '-c search_path=bullmq', max: 4 });
@@ -65,7 +62,7 @@ test('a worker whose first connection was refused does a job once, and the job i
   });
   await new Promise((resolve) => setImmediate(resolve));
   Object.assign(pool, { connect });
-  const left = () => database.sql`select from bullmq.job where queue = 'sms' and id = 'sms-1'`;
+  const left = () => sql`select from bullmq.job where queue = 'sms' and id = 'sms-1'`;
   await expect.poll(left).toHaveLength(0);
   expect(done).toBe(1);
 });

@@ -13,7 +13,7 @@ import { createRelay } from '../../src/queues/relay.ts';
 import { startSweeper } from '../../src/queues/sweeper.ts';
 import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
@@ -24,11 +24,8 @@ const NO_MARKS = { mark: () => undefined };
 
 const logger = createLogger('silent');
 const pace = new JobPace(true);
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 type Opened = { readonly backend: QueueBackend; close(): Promise<unknown> };
 
@@ -59,7 +56,7 @@ describe.each([
   beforeAll(async () => {
     if (!isThere) return;
     opened = await open();
-    const { jobs } = await addOrder(database.sql, await addStoreRow(database.sql));
+    const { jobs } = await addOrder(sql, await addStoreRow(sql));
     row = jobs.sms as OutboxRow;
   });
   afterAll(() => opened?.close());
@@ -67,7 +64,7 @@ describe.each([
   /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
   function world(results: readonly (JobResult | Promise<JobResult>)[], ratePerSecond = 0, clock: Clock = Date) {
     const queues = createQueues(opened.backend, NO_MARKS, logger);
-    const relay = createRelay(queues, storeOf(database.sql), new Set(), pace, () => true, Date, logger);
+    const relay = createRelay(queues, storeOf(sql), new Set(), pace, () => true, Date, logger);
     const seen: JobData[] = [];
     const left: number[] = [];
     const putBack = async (ids: readonly number[]) => void left.push(...ids);
@@ -136,21 +133,21 @@ describe.each([
 
   test.skipIf(!isThere)('the sweeper relays an unfinished job again under a new id', async () => {
     const { relay, seen } = world([]);
-    await database.sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
+    await sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
     const sweeper = startSweeper(
-      sweeperStore({ takeExpired: (limit) => storeOf(database.sql).takeExpired(limit) }),
+      sweeperStore({ takeExpired: (limit) => storeOf(sql).takeExpired(limit) }),
       relay,
       { check: async () => undefined },
       logger,
     );
     onTestFinished(() => sweeper.close());
     await expect.poll(() => seen.map((job) => job.outboxId)).toContain(row.id);
-    await storeOf(database.sql).finishOutbox(row.id, null);
+    await storeOf(sql).finishOutbox(row.id, null);
   });
 });
 
 test('rows stay owed if the queue does not take them', async () => {
-  const { jobs } = await addOrder(database.sql, await addStoreRow(database.sql));
+  const { jobs } = await addOrder(sql, await addStoreRow(sql));
   const broken = { addBulk: () => Promise.reject(new Error('no queue')), countWaiting: async () => 0 };
   const extended: number[] = [];
   const relay = createRelay(
@@ -168,7 +165,6 @@ test('rows stay owed if the queue does not take them', async () => {
 });
 
 test('a row whose lease has ended is taken by one of two sweepers', async () => {
-  const { sql } = database;
   await addOrder(sql, await addStoreRow(sql));
   await sql`update outbox set lease_until = now() - interval '1 second' where done_at is null`;
   const [a, b] = await Promise.all([storeOf(sql).takeExpired(1_000), storeOf(sql).takeExpired(1_000)]);

@@ -1,28 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { useFreshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 const near = (driverId: string) => ({ driverId, shownMeters: 120.6 });
-const waitingOrder = async () => (await addOrder(database.sql, store)).orderId;
+const waitingOrder = async () => (await addOrder(sql, store)).orderId;
 const jobsOf = async (orderId: string) => {
-  const rows = await database.sql`
+  const rows = await sql`
     select queue, done_at is not null as done from outbox where order_id = ${orderId} order by queue`;
   return Object.fromEntries(rows.map(({ queue, done }) => [queue, done]));
 };
 
 test('an assignment of a waiting order makes its charge owed and finishes its redispatch job', async () => {
-  const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const notices = await noticesDuring(database, async () => {
     const outcome = await storeOf(sql, 'me').assignWaiting(orderId, near(driverId));
@@ -42,7 +37,6 @@ test('an assignment of a waiting order makes its charge owed and finishes its re
 });
 
 test('of two drivers for one order at the same moment one gets it, for the other it is gone', async () => {
-  const { sql } = database;
   const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
   const other = await openTransaction(database);
   expect(await storeOf(other.sql, 'other').assignWaiting(orderId, near(first))).toMatchObject({ kind: 'assigned' });
@@ -55,7 +49,6 @@ test('of two drivers for one order at the same moment one gets it, for the other
 });
 
 test('of two drivers for one order at the same moment the second gets it if the first is rolled back', async () => {
-  const { sql } = database;
   const [orderId, first, second] = [await waitingOrder(), await addDriverRow(sql), await addDriverRow(sql)];
   const other = await openTransaction(database);
   await storeOf(other.sql, 'other').assignWaiting(orderId, near(first));
@@ -67,7 +60,6 @@ test('of two drivers for one order at the same moment the second gets it if the 
 });
 
 test('a concurrent change that leaves the order waiting does not refuse its driver', async () => {
-  const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const other = await openTransaction(database);
   await other.sql`update orders set sms_status = 'sent', sequence = sequence + 1 where id = ${orderId}`;
@@ -79,7 +71,6 @@ test('a concurrent change that leaves the order waiting does not refuse its driv
 });
 
 test('of two orders for one driver at the same moment one gets the driver, the other keeps waiting', async () => {
-  const { sql } = database;
   const [first, second, driverId] = [await waitingOrder(), await waitingOrder(), await addDriverRow(sql)];
   const other = await openTransaction(database);
   await storeOf(other.sql, 'other').assignWaiting(first, near(driverId));
@@ -92,7 +83,6 @@ test('of two orders for one driver at the same moment one gets the driver, the o
 });
 
 test('a driver who gets a new order at the same moment is lost for the waiting one, and vice versa', async () => {
-  const { sql } = database;
   const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
   const fresh = await draftOrder(sql, store, { driverId });
   const other = await openTransaction(database);
@@ -112,7 +102,6 @@ test('a driver who gets a new order at the same moment is lost for the waiting o
 });
 
 test('ten concurrent assignments give each of ten orders one of ten drivers', async () => {
-  const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 5 }, waitingOrder));
   const drivers = await Promise.all(Array.from({ length: 5 }, () => addDriverRow(sql)));
   const pairs = orders.flatMap((orderId) => drivers.map((driverId) => ({ orderId, driverId })));
@@ -134,7 +123,6 @@ test('ten concurrent assignments give each of ten orders one of ten drivers', as
 });
 
 test('a driver who is busy, off duty, deactivated or unknown is lost, and nothing is written', async () => {
-  const { sql } = database;
   const orderId = await waitingOrder();
   const busy = await addDriverRow(sql);
   await addOrder(sql, store, { driverId: busy });
@@ -153,7 +141,6 @@ test('a driver who is busy, off duty, deactivated or unknown is lost, and nothin
 });
 
 test('an order that is assigned, past its time or unknown is gone for any driver', async () => {
-  const { sql } = database;
   const taken = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
   const late = await waitingOrder();
   await sql`update orders set expires_at = now() - interval '1 second' where id = ${late}`;
@@ -165,7 +152,6 @@ test('an order that is assigned, past its time or unknown is gone for any driver
 });
 
 test('a second assignment makes no second charge owed', async () => {
-  const { sql } = database;
   const paid = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
   const owing = (await addOrder(sql, store, { driverId: await addDriverRow(sql) })).orderId;
   await sql`

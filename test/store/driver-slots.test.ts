@@ -1,30 +1,25 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { useFreshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from './transaction.ts';
 
 const UNSTAMPED = { actionId: null, capturedAt: null };
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 async function driverOf(capacity: number): Promise<string> {
-  const driverId = await addDriverRow(database.sql);
-  expect(await storeOf(database.sql, 'test').setDriverCapacity(driverId, capacity)).toBe(true);
+  const driverId = await addDriverRow(sql);
+  expect(await storeOf(sql, 'test').setDriverCapacity(driverId, capacity)).toBe(true);
   return driverId;
 }
 
 const inSlot = (driverId: string, slot: number) => ({ driverId, shownMeters: 120, slot });
 
 async function insert(driverId: string, ...slots: number[]): Promise<(string | null)[]> {
-  const { sql } = database;
   const drafts = await Promise.all(
     slots.map(async (slot) => ({ ...(await draftOrder(sql, store)), driver: inSlot(driverId, slot) })),
   );
@@ -32,11 +27,11 @@ async function insert(driverId: string, ...slots: number[]): Promise<(string | n
   return drafts.map(({ id }) => (created.get(id) ? id : null));
 }
 
-const waiting = async () => (await addOrder(database.sql, store)).orderId;
+const waiting = async () => (await addOrder(sql, store)).orderId;
 const assign = (orderId: string, driverId: string, slot: number) =>
-  storeOf(database.sql, 'me').assignWaiting(orderId, inSlot(driverId, slot));
+  storeOf(sql, 'me').assignWaiting(orderId, inSlot(driverId, slot));
 const slotsOf = async (driverId: string) =>
-  (await storeOf(database.sql).loadFleet([driverId]))[0]?.carried.map(({ slot }) => slot).toSorted();
+  (await storeOf(sql).loadFleet([driverId]))[0]?.carried.map(({ slot }) => slot).toSorted();
 
 test('one statement gives a driver as many orders as they carry, and no more', async () => {
   const driverId = await driverOf(3);
@@ -66,13 +61,12 @@ test("of two processes one gets a driver's last slot", async () => {
   await untilBlocked(database);
   await other.commit();
   expect(await mine).toEqual({ kind: 'driver_lost' });
-  expect(await orderRow(database.sql, second)).toMatchObject({ status: 'pending_dispatch', driver_id: null });
+  expect(await orderRow(sql, second)).toMatchObject({ status: 'pending_dispatch', driver_id: null });
 });
 
 test('after the capacity was lowered a driver gets nothing until what is above it has ended', async () => {
   const driverId = await driverOf(2);
   const [below, above] = await insert(driverId, 0, 1);
-  const { sql } = database;
   await storeOf(sql, 'test').setDriverCapacity(driverId, 1);
   await storeOf(sql, 'test').pickUpOrder(below as string, driverId, UNSTAMPED);
   await storeOf(sql, 'test').deliverOrder(below as string, driverId, 'a.jpg', UNSTAMPED);
@@ -85,7 +79,6 @@ test('after the capacity was lowered a driver gets nothing until what is above i
 });
 
 test('a released order forgets its slot, whichever build released it', async () => {
-  const { sql } = database;
   const driverId = await driverOf(2);
   const [, orderId] = await insert(driverId, 0, 1);
   await sql`
@@ -94,7 +87,6 @@ test('a released order forgets its slot, whichever build released it', async () 
 });
 
 test('the build before gives an order to a driver with nothing, and never beyond the capacity', async () => {
-  const { sql } = database;
   const driverId = await driverOf(1);
   const assignAsBefore = (orderId: string) => sql`
     update orders o set status = 'driver_assigned', driver_id = ${driverId}, assigned_at = now(), sequence = sequence + 1
@@ -109,7 +101,6 @@ test('the build before gives an order to a driver with nothing, and never beyond
 });
 
 test('a driver whose time is up gets nothing, is sent off duty, and keeps their order', async () => {
-  const { sql } = database;
   const driverId = await driverOf(2);
   await insert(driverId, 0);
   await storeOf(sql, 'test').setDriverDuty(driverId, true, new Date(Date.now() - 1_000));
@@ -125,7 +116,6 @@ test('a driver whose time is up gets nothing, is sent off duty, and keeps their 
 });
 
 test('the end of a duty is set for a driver on duty alone', async () => {
-  const { sql } = database;
   const driverId = await driverOf(1);
   const until = new Date(Date.now() + 3_600_000);
   expect(await storeOf(sql, 'test').setDutyEnd(driverId, until)).toBe(true);
@@ -139,7 +129,6 @@ test('the end of a duty is set for a driver on duty alone', async () => {
 });
 
 test('a driver who is deactivated loses every order before its pickup, and keeps those on board', async () => {
-  const { sql } = database;
   const driverId = await driverOf(3);
   const [board, one, two] = (await insert(driverId, 0, 1, 2)) as string[];
   await storeOf(sql, 'test').pickUpOrder(board as string, driverId, UNSTAMPED);
@@ -149,7 +138,6 @@ test('a driver who is deactivated loses every order before its pickup, and keeps
 });
 
 test('a driver with several orders is one row of the list, with their number', async () => {
-  const { sql } = database;
   const driverId = await driverOf(3);
   const [first] = await insert(driverId, 0, 1);
   const { rows } = await storeOf(sql).listDrivers({ status: null, text: driverId, since: null, until: null }, {
@@ -165,7 +153,6 @@ test('a driver with several orders is one row of the list, with their number', a
 });
 
 test('the state of a driver holds every order, those given first before the others', async () => {
-  const { sql } = database;
   const driverId = await driverOf(2);
   const ids = [...(await insert(driverId, 1)), ...(await insert(driverId, 0))];
   const state = await storeOf(sql).findDriverState(driverId);

@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
 import { MAX_DROPOFF_CHANGES } from '../../src/store/orders/dropoffs.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../harness/orders.ts';
+import { useFreshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 const NOTES = { instructions: "Code 1234\n'); --", leaveAtDoor: true };
 
 test('new notes are stored with an event that holds none of them, and the driver’s process is told', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const { orderId } = await addOrder(sql, store, { driverId });
   const statements = storeOf(sql, 'me');
@@ -36,7 +31,6 @@ test('new notes are stored with an event that holds none of them, and the driver
 });
 
 test('from the pickup on, and of an unknown order, nothing is changed', async () => {
-  const { sql } = database;
   for (const status of ORDER_STATUSES) {
     const { orderId } = await addOrder(sql, store);
     await sql`update orders set status = ${status}, driver_id = ${newId()} where id = ${orderId}`;
@@ -47,7 +41,6 @@ test('from the pickup on, and of an unknown order, nothing is changed', async ()
 });
 
 test('the notes of an order are changed only so often in all', async () => {
-  const { sql } = database;
   const { orderId } = await addOrder(sql, store);
   for (let n = 0; n < MAX_DROPOFF_CHANGES; n++) {
     expect(await storeOf(sql).changeDropoffNotes(orderId, { ...NOTES, instructions: `n ${n}` })).not.toBeNull();
@@ -56,19 +49,19 @@ test('the notes of an order are changed only so often in all', async () => {
 });
 
 test('the notes of an order are changed only so often, though all of it at once', async () => {
-  const { orderId } = await addOrder(database.sql, store);
+  const { orderId } = await addOrder(sql, store);
   const changes = await Promise.all(
-    Array.from({ length: 2 * MAX_DROPOFF_CHANGES }, () => storeOf(database.sql).changeDropoffNotes(orderId, NOTES)),
+    Array.from({ length: 2 * MAX_DROPOFF_CHANGES }, () => storeOf(sql).changeDropoffNotes(orderId, NOTES)),
   );
   expect(changes.filter((change) => change !== null)).toHaveLength(MAX_DROPOFF_CHANGES);
 });
 
 test('a change that waits for the last one that is allowed is not made', async () => {
-  const { orderId } = await addOrder(database.sql, store);
-  for (let n = 1; n < MAX_DROPOFF_CHANGES; n++) await storeOf(database.sql).changeDropoffNotes(orderId, NOTES);
+  const { orderId } = await addOrder(sql, store);
+  for (let n = 1; n < MAX_DROPOFF_CHANGES; n++) await storeOf(sql).changeDropoffNotes(orderId, NOTES);
   const theirs = await openTransaction(database);
   await storeOf(theirs.sql, 'other').changeDropoffNotes(orderId, NOTES);
-  const mine = storeOf(database.sql).changeDropoffNotes(orderId, NOTES);
+  const mine = storeOf(sql).changeDropoffNotes(orderId, NOTES);
   await untilBlocked(database);
   await theirs.commit();
   expect(await mine).toBeNull();

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ACTIVE_STATUSES } from '../../src/domain/order.ts';
 import { active, rowsOf } from '../../src/store/fragments.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
 
 test('the active statuses are the same in the code, in SQL and in the unique index over drivers', async () => {
-  const { sql } = database;
   const statuses = await sql`
     select s from unnest(${[...ACTIVE_STATUSES, 'pending_dispatch', 'delivered', 'returned']}::text[]) s
     where s in ${active(sql)}`;
@@ -36,7 +31,7 @@ test('rows arrive as they were sent, in their order, whatever their first value 
     { name: 'a "quoted", {bracketed} \\ name', isOn: false, at, meters: 0.5 },
     { name: null, isOn: true, at, meters: -1 },
   ];
-  const sent = await database.sql`select * from (${query(database.sql, rows)}) t`;
+  const sent = await sql`select * from (${query(sql, rows)}) t`;
   expect(sent.map(({ name, is_on, at, meters }) => ({ name, isOn: is_on, at, meters }))).toEqual(rows);
-  expect(await database.sql`select * from (${query(database.sql, [])}) t`).toHaveLength(0);
+  expect(await sql`select * from (${query(sql, [])}) t`).toHaveLength(0);
 });

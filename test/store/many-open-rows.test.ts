@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { OwedDelivery } from '../../src/store/events/webhook-deliveries.ts';
 import type { Store } from '../../src/store/store.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
+import { freshDatabase, useFreshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction } from './transaction.ts';
 
@@ -23,34 +23,24 @@ const SENDER = '+15550100000';
 
 type Job = { readonly id: number; readonly orderId: string; readonly relays: number };
 
-let database: FreshDatabase;
-let store: TestStore;
-let driverId: string;
-let waitingId: string;
-let charges: Job[];
-let texts: Job[];
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  const { sql } = database;
-  store = await addStoreRow(sql);
-  for (const table of ['orders', 'outbox']) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`;
-  // What Postgres knows of the tables is from a quiet hour, in which every order had ended and every job was done.
-  await addRows('expired', new Date());
-  await sql`vacuum (analyze) orders, outbox`;
-  await addRows('pending_dispatch', null);
-  const drivers = await Promise.all(Array.from({ length: BATCH }, () => addDriverRow(sql)));
-  const added = await Promise.all(drivers.map((id) => addOrder(sql, store, { driverId: id })));
-  const ids = added.map(({ orderId }) => orderId);
-  charges = await jobsOf(ids, 'charge');
-  texts = await jobsOf(ids, 'sms');
-  waitingId = (await addOrder(sql, store)).orderId;
-  driverId = await addDriverRow(sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
+for (const table of ['orders', 'outbox']) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`;
+// What Postgres knows of the tables is from a quiet hour, in which every order had ended and every job was done.
+await addRows('expired', new Date());
+await sql`vacuum (analyze) orders, outbox`;
+await addRows('pending_dispatch', null);
+const drivers = await Promise.all(Array.from({ length: BATCH }, () => addDriverRow(sql)));
+const added = await Promise.all(drivers.map((id) => addOrder(sql, store, { driverId: id })));
+const ids = added.map(({ orderId }) => orderId);
+const charges = await jobsOf(ids, 'charge');
+const texts = await jobsOf(ids, 'sms');
+const waitingId = (await addOrder(sql, store)).orderId;
+const driverId = await addDriverRow(sql);
 
 async function addRows(status: string, doneAt: Date | null): Promise<void> {
-  await database.sql`
+  await sql`
     with added as (
       insert into orders (id, retailer_id, customer_id, dropoff_address_id, status, delivery_tier, delivery_fee_cents,
         driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat, pickup_lng,
@@ -67,7 +57,7 @@ async function addRows(status: string, doneAt: Date | null): Promise<void> {
 }
 
 async function jobsOf(orderIds: readonly string[], queue: string): Promise<Job[]> {
-  const rows = await database.sql`
+  const rows = await sql`
     select id, order_id, relays from outbox where order_id = any(${[...orderIds]}::uuid[]) and queue = ${queue}`;
   return rows.map((row) => ({ id: Number(row.id), orderId: row.order_id, relays: row.relays }));
 }

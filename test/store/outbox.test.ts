@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-beforeEach(async () => void (await database.sql`delete from outbox`));
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+beforeEach(async () => void (await sql`delete from outbox`));
 
 /** Inserts rows into the table, with times in seconds from now; returns their ids in the given order. */
 async function addRows(
@@ -17,11 +14,11 @@ async function addRows(
 ): Promise<number[]> {
   const ids: number[] = [];
   for (const { lease, run = -60, done, queue = 'sms', failure = null } of rows) {
-    const [row] = await database.sql`
+    const [row] = await sql`
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until, done_at, failure_code)
       values (${queue}, ${newId()}, ${newId()}, now() + make_interval(secs => ${run}),
         now() + make_interval(secs => ${lease}),
-        ${done === undefined ? null : database.sql`now() + make_interval(secs => ${done})`}, ${failure})
+        ${done === undefined ? null : sql`now() + make_interval(secs => ${done})`}, ${failure})
       returning id`;
     ids.push(row?.id);
   }
@@ -29,13 +26,12 @@ async function addRows(
 }
 /** Seconds from when a row is due to the end of its lease, so that they do not depend on how long a test takes. */
 const leaseOf = async (id: number | undefined): Promise<number> => {
-  const [row] = await database.sql`
+  const [row] = await sql`
     select extract(epoch from lease_until - run_at)::float8 as seconds from outbox where id = ${id ?? 0}`;
   return row?.seconds;
 };
 
 test('only owed rows whose lease has ended are taken, and they are leased anew', async () => {
-  const { sql } = database;
   const [expired, held, done] = await addRows([{ lease: -1 }, { lease: 60 }, { lease: -1, done: -1 }]);
   const taken = await storeOf(sql).takeExpired(10);
   expect(taken.map(({ id, relays }) => ({ id, relays }))).toEqual([{ id: expired, relays: 1 }]);
@@ -45,7 +41,6 @@ test('only owed rows whose lease has ended are taken, and they are leased anew',
 });
 
 test('each time a row is taken its number grows, so that the queue sees a new job', async () => {
-  const { sql } = database;
   const [id] = await addRows([{ lease: -1 }]);
   for (const relays of [1, 2, 3]) {
     expect((await storeOf(sql).takeExpired(10)).map((row) => row.relays)).toEqual([relays]);
@@ -55,12 +50,11 @@ test('each time a row is taken its number grows, so that the queue sees a new jo
 
 test('rows whose lease ended first are taken first, up to a limit', async () => {
   const [third, first, second] = await addRows([{ lease: -1 }, { lease: -30 }, { lease: -10 }]);
-  expect((await storeOf(database.sql).takeExpired(2)).map(({ id }) => id).sort()).toEqual([first, second].sort());
-  expect((await storeOf(database.sql).takeExpired(2)).map(({ id }) => id)).toEqual([third]);
+  expect((await storeOf(sql).takeExpired(2)).map(({ id }) => id).sort()).toEqual([first, second].sort());
+  expect((await storeOf(sql).takeExpired(2)).map(({ id }) => id)).toEqual([third]);
 });
 
 test('rows that another sweeper is taking are skipped without waiting', async () => {
-  const { sql } = database;
   const ids = await addRows([{ lease: -9 }, { lease: -8 }, { lease: -7 }]);
   const other = await openTransaction(database);
   expect((await storeOf(other.sql).takeExpired(2)).map(({ id }) => id).sort()).toEqual([ids[0], ids[1]]);
@@ -70,7 +64,6 @@ test('rows that another sweeper is taking are skipped without waiting', async ()
 });
 
 test('a delayed row is leased from its due time', async () => {
-  const { sql } = database;
   const [later, now, done] = await addRows([
     { run: 3_600, lease: 3_630 },
     { run: -60, lease: 30 },
@@ -84,12 +77,11 @@ test('a delayed row is leased from its due time', async () => {
 
 test('a row whose lease has ended is not marked, as its queue may have lost it', async () => {
   const [ended] = await addRows([{ lease: -1 }]);
-  await storeOf(database.sql).extendLease([{ id: Number(ended), relays: 0 }]);
+  await storeOf(sql).extendLease([{ id: Number(ended), relays: 0 }]);
   expect(await leaseOf(ended)).toBe(60 - 1);
 });
 
 test('a row that was relayed again is not marked, as its queue may not have the next job', async () => {
-  const { sql } = database;
   const [again] = await addRows([{ run: 20, lease: 50 }]);
   await sql`update outbox set relays = 1 where id = ${Number(again)}`;
   await storeOf(sql).extendLease([{ id: Number(again), relays: 0 }]);
@@ -99,7 +91,6 @@ test('a row that was relayed again is not marked, as its queue may not have the 
 });
 
 test('leases end in parts, the earliest first, those of delayed rows too, and not those of done rows', async () => {
-  const { sql } = database;
   const [later, now, soon, done] = await addRows([
     { run: 3_600, lease: 4_500 },
     { lease: 900 },
@@ -117,7 +108,6 @@ test('leases end in parts, the earliest first, those of delayed rows too, and no
 });
 
 test('a part of ended leases is full while more rows are owed, whatever finishes meanwhile', async () => {
-  const { sql } = database;
   const [first = 0, second, third, fourth] = await addRows([20, 21, 22, 23].map((lease) => ({ lease })));
   const finisher = await openTransaction(database);
   await storeOf(finisher.sql).finishOutbox(first, null);
@@ -130,7 +120,6 @@ test('a part of ended leases is full while more rows are owed, whatever finishes
 });
 
 test('a finished row is not owed any more and keeps its first result', async () => {
-  const { sql } = database;
   const [id = 0] = await addRows([{ lease: -1 }]);
   await storeOf(sql).finishOutbox(id, 'lost_card');
   await storeOf(sql).finishOutbox(id, null);
@@ -140,7 +129,6 @@ test('a finished row is not owed any more and keeps its first result', async () 
 });
 
 test('old done rows are deleted, up to a limit; owed ones never', async () => {
-  const { sql } = database;
   const day = 86_400;
   const ids = await addRows([
     { lease: 0, done: -8 * day },
@@ -164,7 +152,7 @@ test('the backlog counts the due and the failed rows of every queue', async () =
     { queue: 'redispatch', lease: 3_600, run: 3_600 },
     { queue: 'sms', lease: 0, done: -1 },
   ]);
-  const backlog = await storeOf(database.sql).readBacklog();
+  const backlog = await storeOf(sql).readBacklog();
   const idle = { owed: 0, oldestSeconds: 0, failed: 0 };
   expect(backlog).toEqual([
     { queue: 'charge', owed: 2, oldestSeconds: expect.closeTo(120, -1), failed: 1 },
@@ -179,7 +167,6 @@ test('the backlog counts the due and the failed rows of every queue', async () =
 });
 
 test('jobs that are left to the sweepers are theirs at once, and a notice is sent; done ones are left out', async () => {
-  const { sql } = database;
   const [owed, done, other] = await addRows([{ lease: 30 }, { lease: 30, done: 0 }, { lease: 30 }]);
   const store = storeOf(sql, 'me');
   const notices = await noticesDuring(database, async () => {

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { expect, test } from 'vitest';
+import { useFreshDatabase } from '../harness/database.ts';
+import { addDriverRow, addStoreRow, draftOrder, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from './transaction.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 test('resolving waits for a commit in flight, and returns a created order with its jobs', async () => {
-  const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
   const inFlight = await openTransaction(database);
   await storeOf(inFlight.sql, 'me').insertOrders([order]);
@@ -34,7 +29,6 @@ test('resolving waits for a commit in flight, and returns a created order with i
 });
 
 test('resolving waits for a commit in flight; if it is rolled back the order is void', async () => {
-  const { sql } = database;
   const order = await draftOrder(sql, store);
   const inFlight = await openTransaction(database);
   await storeOf(inFlight.sql, 'me').insertOrders([order]);
@@ -46,7 +40,6 @@ test('resolving waits for a commit in flight; if it is rolled back the order is 
 });
 
 test('a void order can never be written, not even by a late statement', async () => {
-  const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: await addDriverRow(sql) });
   expect((await storeOf(sql).resolveUnknown([order])).size).toBe(0);
   expect((await storeOf(sql, 'me').insertOrders([order])).size).toBe(0);
@@ -60,7 +53,6 @@ test('a void order can never be written, not even by a late statement', async ()
 });
 
 test('a late statement waits for the resolving in flight and then writes nothing', async () => {
-  const { sql } = database;
   const order = await draftOrder(sql, store);
   const resolving = await openTransaction(database);
   await storeOf(resolving.sql).resolveUnknown([order]);
@@ -71,14 +63,12 @@ test('a late statement waits for the resolving in flight and then writes nothing
 });
 
 test('each order of a batch gets its own outcome', async () => {
-  const { sql } = database;
   const [written, lost] = [await draftOrder(sql, store), await draftOrder(sql, store)];
   await storeOf(sql, 'me').insertOrders([written]);
   expect([...(await storeOf(sql).resolveUnknown([lost, written])).keys()]).toEqual([written.id]);
 });
 
 test('no reader sees a void order, and its driver stays free', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const order = await draftOrder(sql, store, { driverId });
   await storeOf(sql).resolveUnknown([order]);

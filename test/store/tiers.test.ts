@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { TIER_IDS } from '../../src/domain/tier.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
 
-const add = (id: string) => database.sql`insert into tiers values (${id}, 999, 700, 5000, 500, 15000, 2, 3600)`;
+const add = (id: string) => sql`insert into tiers values (${id}, 999, 700, 5000, 500, 15000, 2, 3600)`;
 
 test('a tier is a row behind those of the contract, whatever was changed last', async () => {
   await add('express');
-  await storeOf(database.sql).setTier('standard', { feeCents: 799 });
-  const tiers = await storeOf(database.sql).loadTiers();
+  await storeOf(sql).setTier('standard', { feeCents: 799 });
+  const tiers = await storeOf(sql).loadTiers();
   expect([...tiers.keys()]).toEqual([...TIER_IDS, 'express']);
   // A build of before names no distance.
   expect(tiers.get('express')).toMatchObject({
@@ -23,8 +19,8 @@ test('a tier is a row behind those of the contract, whatever was changed last', 
     weight: 2,
     maxDistanceMeters: 40_000,
   });
-  expect(await storeOf(database.sql).setTier('express', { feeCents: 1_099, maxDistanceMeters: 9_000 })).toBe(true);
-  const changed = (await storeOf(database.sql).loadTiers()).get('express');
+  expect(await storeOf(sql).setTier('express', { feeCents: 1_099, maxDistanceMeters: 9_000 })).toBe(true);
+  const changed = (await storeOf(sql).loadTiers()).get('express');
   expect(changed).toMatchObject({ feeCents: 1_099, maxDistanceMeters: 9_000 });
 });
 

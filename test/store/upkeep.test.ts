@@ -1,31 +1,27 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction } from './transaction.ts';
 
 /** So many rows that a scan of a whole table is never faster than an index. */
 const ROWS = 20_000;
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 beforeEach(async () => {
-  await database.sql`truncate outbox, webhook_deliveries, driver_actions`;
+  await sql`truncate outbox, webhook_deliveries, driver_actions`;
 });
 
 async function addActions(count: number, age: string): Promise<void> {
-  await database.sql`
+  await sql`
     insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, received_at)
     select ${newId()}, n::text, ${newId()}, 'picked_up', 'picked_up', 2, now() - ${age}::interval
     from generate_series(1, ${count}::int) n`;
 }
 
 test('old actions of drivers are deleted, up to a limit', async () => {
-  const { sql } = database;
   await addActions(3, '8 days');
   await addActions(2, '6 days');
   expect(await storeOf(sql).pruneDriverActions(7, 2)).toBe(2);
@@ -44,7 +40,6 @@ async function wholeReads(table: string, work: (sql: Sql) => Promise<unknown>): 
 }
 
 test('jobs are deleted and counted without a scan of all that are kept', async () => {
-  const { sql } = database;
   await sql`
     insert into outbox (queue, order_id, retailer_id, lease_until, created_at, done_at, failure_code)
     select 'charge', gen_random_uuid(), gen_random_uuid(), now(), now() - interval '8 days',
@@ -58,7 +53,6 @@ test('jobs are deleted and counted without a scan of all that are kept', async (
 });
 
 test('a backlog that was most of the table is counted by what is left of it, and what is due later is not read', async () => {
-  const { sql } = database;
   await sql`alter table outbox set (autovacuum_enabled = false)`;
   await sql`
     insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
@@ -82,7 +76,6 @@ test('a backlog that was most of the table is counted by what is left of it, and
 });
 
 test('counts of texts are deleted without a scan of those of the day', async () => {
-  const { sql } = database;
   await sql`
     insert into text_counts (about, day, texts)
     select 'phone:' || n, (now() at time zone 'UTC')::date - n % 2, 1 from generate_series(1, ${ROWS}::int) n`;
@@ -97,7 +90,6 @@ test('counts of texts are deleted without a scan of those of the day', async () 
 });
 
 test('deliveries and drivers’ actions are deleted without a scan of all that are kept', async () => {
-  const { sql } = database;
   await sql`
     insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload, status, created_at)
     select n, gen_random_uuid(), gen_random_uuid(), 'order.assigned', 2, '{}', 'delivered',

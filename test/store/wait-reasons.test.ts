@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { expect, test } from 'vitest';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
 
 test('the operator is told of a waiting order why nobody takes it, in the words of the API', async () => {
-  const { sql } = database;
   const tables = storeOf(sql, 'test');
   const store = await addStoreRow(sql);
   const { orderId } = await addOrder(sql, store);

@@ -1,19 +1,16 @@
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { CLOCK_ROUND_TRIP_MS } from '../../../src/limits.ts';
 import { CLOCK_SYNC_MS, createDatabaseClock } from '../../../src/postgres/clock.ts';
 import type { NewKey, NewRetailer } from '../../../src/store/accounts/retailers.ts';
 import { createLogger } from '../../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addStoreRow, PICKUP } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring } from '../transaction.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 afterEach(() => void vi.useRealTimers());
 
 const newKey = (): NewKey => ({ id: newId(), keyHash: hashSecret(newSecret('api_key')) });
@@ -27,14 +24,13 @@ const newStore = (): NewRetailer => ({
 });
 /** A store with a key whose hash is known. */
 async function storeWithKey(): Promise<{ retailerId: string; key: NewKey }> {
-  const { retailerId } = await addStoreRow(database.sql);
+  const { retailerId } = await addStoreRow(sql);
   const key = newKey();
-  await storeOf(database.sql).rotateKey(retailerId, key);
+  await storeOf(sql).rotateKey(retailerId, key);
   return { retailerId, key };
 }
 
 test('a key finds its own active store only', async () => {
-  const { sql } = database;
   const { retailerId, key } = await storeWithKey();
   const found = await storeOf(sql).findKey(key.keyHash);
   expect(found).toEqual({
@@ -51,7 +47,6 @@ test('a key finds its own active store only', async () => {
 });
 
 test('a suspension holds from its return until the store is activated', async () => {
-  const { sql } = database;
   const { retailerId, key } = await storeWithKey();
   const found = await storeOf(sql).findKey(key.keyHash);
   expect(await storeOf(sql).setRetailerStatus(retailerId, 'suspended')).toBe(true);
@@ -65,7 +60,6 @@ test('a suspension holds from its return until the store is activated', async ()
 });
 
 test('the next read of a key has its store’s bound of orders a second; null is the bound of all stores', async () => {
-  const { sql } = database;
   const { retailerId, key } = await storeWithKey();
   for (const perSecond of [5, 0, null]) {
     expect(await storeOf(sql).setOrdersPerSecond(retailerId, perSecond)).toBe(true);
@@ -76,7 +70,6 @@ test('the next read of a key has its store’s bound of orders a second; null is
 });
 
 test('a rotated key is dead, the new one works, and other stores keep theirs', async () => {
-  const { sql } = database;
   const [one, other] = [await storeWithKey(), await storeWithKey()];
   const found = await storeOf(sql).findKey(one.key.keyHash);
   const next = newKey();
@@ -93,13 +86,12 @@ test('a rotated key is dead, the new one works, and other stores keep theirs', a
 async function application(): Promise<string> {
   const id = newId();
   const asked = { id, name: 'Corner Market', address: 'One Test Square', contactEmail: 'owner@example.com' };
-  await storeOf(database.sql).applyRetailer(asked);
-  expect(await storeOf(database.sql).findApplication(id)).toEqual({ ...asked, status: 'applied' });
+  await storeOf(sql).applyRetailer(asked);
+  expect(await storeOf(sql).findApplication(id)).toEqual({ ...asked, status: 'applied' });
   return id;
 }
 
 test('an approval creates store and key and is recorded; of concurrent approvals one counts', async () => {
-  const { sql } = database;
   const id = await application();
   const tries = Array.from({ length: 4 }, () => ({ store: newStore(), key: newKey() }));
   const results = await Promise.all(tries.map(({ store, key }) => storeOf(sql).approveApplication(id, store, key)));
@@ -113,7 +105,6 @@ test('an approval creates store and key and is recorded; of concurrent approvals
 });
 
 test('a rejected application stays rejected and creates no store', async () => {
-  const { sql } = database;
   const id = await application();
   expect(await storeOf(sql).rejectApplication(id, 'out of area')).toBe(true);
   const store = newStore();
@@ -126,12 +117,12 @@ test('a rejected application stays rejected and creates no store', async () => {
 
 test('a card is set for an existing store only', async () => {
   const { retailerId } = await storeWithKey();
-  expect(await storeOf(database.sql).setCard(retailerId, 'cus_9', 'pm_9')).toBe(true);
-  expect(await storeOf(database.sql).setCard(newId(), 'cus_9', 'pm_9')).toBe(false);
+  expect(await storeOf(sql).setCard(retailerId, 'cus_9', 'pm_9')).toBe(true);
+  expect(await storeOf(sql).setCard(newId(), 'cus_9', 'pm_9')).toBe(false);
 });
 
 test('the tiers are the three of the contract, with the prices and distances of the migrations', async () => {
-  const tiers = await storeOf(database.sql).loadTiers();
+  const tiers = await storeOf(sql).loadTiers();
   expect([...tiers.keys()].sort()).toEqual(['priority', 'scheduled', 'standard']);
   expect(tiers.get('standard')).toEqual({
     id: 'standard',
@@ -151,7 +142,6 @@ test('the tiers are the three of the contract, with the prices and distances of 
 });
 
 test('a change of a tier keeps its other columns and sends a notice, and a senseless one is refused', async () => {
-  const { sql } = database;
   const before = (await storeOf(sql).loadTiers()).get('priority');
   const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').setTier('priority', { feeCents: 1_500, weight: 2.5 })).toBe(true);
@@ -165,7 +155,6 @@ test('a change of a tier keeps its other columns and sends a notice, and a sense
 });
 
 test('the clock is the database’s, whatever this machine’s is, and advances between two measurements', async () => {
-  const { sql } = database;
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2001-01-01') });
   const clock = await createDatabaseClock(sql, createLogger('silent'));
   onTestFinished(() => clock.close());
@@ -217,8 +206,8 @@ test('a measurement during which the process was suspended is left out', async (
 });
 
 test('a change of a store sends a notice of it, and one of an unknown store none', async () => {
-  const { retailerId } = await addStoreRow(database.sql);
-  const store = storeOf(database.sql, 'me');
+  const { retailerId } = await addStoreRow(sql);
+  const store = storeOf(sql, 'me');
   const change = async (id: string) => [
     await store.setRetailerStatus(id, 'suspended'),
     await store.setRetailerStatus(id, 'active'),

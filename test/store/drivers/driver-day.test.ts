@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { Doubt, Receipt } from '../../../src/domain/payout.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../../harness/orders.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openTransaction } from '../transaction.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 const NOTHING = { deliveries: 0, returns: 0, earningsCents: 0, heldCents: 0 };
 const stamp = () => ({ actionId: newId(), capturedAt: null });
@@ -27,8 +23,8 @@ const receiptOf = (...doubts: Doubt[]): Receipt => ({
 
 /** Brings an order to its end; its payout is 600 cents, held as the order is not paid. */
 async function bring(driverId: string, isReturned = false): Promise<string> {
-  const tables = storeOf(database.sql, 'me');
-  const { orderId } = await addOrder(database.sql, store, { driverId });
+  const tables = storeOf(sql, 'me');
+  const { orderId } = await addOrder(sql, store, { driverId });
   await tables.pickUpOrder(orderId, driverId, stamp());
   if (isReturned) {
     await tables.markUndeliverable(orderId, driverId, 'nobody_home', stamp());
@@ -38,7 +34,6 @@ async function bring(driverId: string, isReturned = false): Promise<string> {
 }
 
 test('a driver’s day has what they delivered and brought back, and what both earn', async () => {
-  const { sql } = database;
   const [driverId, other] = [await addDriverRow(sql), await addDriverRow(sql)];
   const day = () => storeOf(sql).findDriverDay(driverId, 0);
   expect(await day()).toEqual(NOTHING);
@@ -54,7 +49,6 @@ test('a driver’s day has what they delivered and brought back, and what both e
 });
 
 test('a day begins at the driver’s midnight', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const orderId = await bring(driverId);
   const countAt = async (minutesAgo: number, utcOffsetMinutes: number) => {
@@ -74,7 +68,6 @@ test('a day begins at the driver’s midnight', async () => {
 });
 
 test('a day is read without the actions of other drivers', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   await bring(driverId);
   await sql`

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { driverState } from '../../harness/driver-state.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
@@ -10,18 +10,14 @@ import { noticesDuring, openTransaction } from '../transaction.ts';
 /** An action without an id and a time of the phone. */
 const UNSTAMPED = { actionId: null, capturedAt: null };
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 const NOW = Date.parse('2026-03-01T12:00:00.123Z');
 const at = (driverId: string, lng: number, atMs: number) => ({ driverId, lat: 37.5, lng, atMs });
-const positionOf = async (driverId: string) => (await storeOf(database.sql).loadFleet([driverId]))[0]?.position;
+const positionOf = async (driverId: string) => (await storeOf(sql).loadFleet([driverId]))[0]?.position;
 
 test('a new driver is off duty, is found by their token, and a notice is sent', async () => {
-  const { sql } = database;
   const [id, token] = [newId(), newSecret('driver_token')];
   const driver = { id, name: 'Ada "Fast" O’Neil', phone: '+14155550111', tokenHash: hashSecret(token) };
   const notices = await noticesDuring(database, () =>
@@ -51,7 +47,6 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
 });
 
 test('a driver drives a car unless told otherwise, and the build of before adds one with a car', async () => {
-  const { sql } = database;
   const vehicleOf = async (id: string) => (await storeOf(sql).showDriver(id))?.vehicle;
   const driver = { name: 'Bo', phone: '+14155550112', tierIds: ['standard'] };
   const [car, bike, before] = [newId(), newId(), newId()];
@@ -68,7 +63,6 @@ test('a driver drives a car unless told otherwise, and the build of before adds 
 });
 
 test('coming on duty sends a notice and counts as free since now; repeating it keeps that time', async () => {
-  const { sql } = database;
   const id = await addDriverRow(sql);
   await storeOf(sql, 'me').setDriverDuty(id, false);
   await sql`update drivers set free_since = now() - interval '1 hour' where id = ${id}`;
@@ -87,20 +81,20 @@ test('coming on duty sends a notice and counts as free since now; repeating it k
 
 async function withToken(): Promise<{ id: string; tokenHash: string }> {
   const [id, tokenHash] = [newId(), hashSecret(newSecret('driver_token'))];
-  await storeOf(database.sql, 'test').createDriver({
+  await storeOf(sql, 'test').createDriver({
     id,
     name: 'Bo',
     phone: '+14155550112',
     tokenHash,
     tierIds: ['standard'],
   });
-  await storeOf(database.sql, 'test').setDriverDuty(id, true);
+  await storeOf(sql, 'test').setDriverDuty(id, true);
   return { id, tokenHash };
 }
 
 /** Expects that nobody takes them for a driver. */
 async function expectGone({ id, tokenHash }: { id: string; tokenHash: string }): Promise<void> {
-  const store = storeOf(database.sql, 'me');
+  const store = storeOf(sql, 'me');
   expect(await store.findDriverByToken(tokenHash)).toBeNull();
   expect(await store.setDriverDuty(id, true)).toBeNull();
   expect(await store.loadFleet([id])).toEqual([]);
@@ -108,7 +102,6 @@ async function expectGone({ id, tokenHash }: { id: string; tokenHash: string }):
 }
 
 test('a deactivated driver leaves the fleet, and the order before its pickup waits for the next one', async () => {
-  const { sql } = database;
   const driver = await withToken();
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: driver.id });
   const notices = await noticesDuring(database, async () => {
@@ -131,7 +124,6 @@ test('a deactivated driver leaves the fleet, and the order before its pickup wai
 });
 
 test('a driver who is deactivated with a parcel in hand ends that order, and does nothing else', async () => {
-  const { sql } = database;
   const store = storeOf(sql, 'me');
   const driver = await withToken();
   const { id, tokenHash } = driver;
@@ -153,7 +145,7 @@ test('a driver who is deactivated with a parcel in hand ends that order, and doe
 });
 
 test('deactivating a driver without an order, or again, gives nothing back; an unknown one is told apart', async () => {
-  const store = storeOf(database.sql, 'me');
+  const store = storeOf(sql, 'me');
   const driver = await withToken();
   const notices = await noticesDuring(database, async () => {
     for (const _ of Array(2)) {
@@ -166,7 +158,6 @@ test('deactivating a driver without an order, or again, gives nothing back; an u
 });
 
 test('the fleet is the same for any size of the parts in which it is read', async () => {
-  const { sql } = database;
   for (const _ of Array(5)) await addDriverRow(sql);
   const whole = await storeOf(sql).loadFleet();
   const idsOf = (fleet: typeof whole) => fleet.map(({ id }) => id).toSorted();
@@ -177,7 +168,6 @@ test('the fleet is the same for any size of the parts in which it is read', asyn
 });
 
 test('a driver of the fleet carries an order until it is delivered', async () => {
-  const { sql } = database;
   const [busy, free] = [await addDriverRow(sql), await addDriverRow(sql)];
   const { orderId } = await addOrder(sql, await addStoreRow(sql), { driverId: busy });
   const carried = async () =>
@@ -209,7 +199,6 @@ test('a driver of the fleet carries an order until it is delivered', async () =>
 });
 
 test('a position is kept to the millisecond and never replaced by an older one', async () => {
-  const { sql } = database;
   const id = await addDriverRow(sql);
   await storeOf(sql).writePositions([at(id, -122.1, NOW)]);
   expect(await positionOf(id)).toEqual({ lat: 37.5, lng: -122.1, atMs: NOW });
@@ -220,7 +209,6 @@ test('a position is kept to the millisecond and never replaced by an older one',
 });
 
 test('positions of many drivers are written in one statement, and no positions are no error', async () => {
-  const { sql } = database;
   const ids = await Promise.all(Array.from({ length: 30 }, () => addDriverRow(sql)));
   await storeOf(sql).writePositions([]);
   await storeOf(sql).writePositions(ids.map((id, index) => at(id, -100 - index, NOW + index)));
@@ -231,7 +219,6 @@ test('positions of many drivers are written in one statement, and no positions a
 });
 
 test('two processes that write the same positions in different orders do not deadlock', async () => {
-  const { sql } = database;
   const ids = await Promise.all(Array.from({ length: 50 }, () => addDriverRow(sql)));
   for (let round = 0; round < 5; round++) {
     const positions = ids.map((id) => at(id, -120, NOW + round));

@@ -1,91 +1,85 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { LATE_PICKUP_LAG_SECONDS } from '../../../src/store/drivers/late-pickups.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../../harness/orders.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
+const store = await addStoreRow(sql);
 
-const me = () => storeOf(database.sql, 'me');
+const me = storeOf(sql, 'me');
 /** What a phone kept while it had no network. */
 const kept = (actionId: string | null = null) => ({ actionId, capturedAt: new Date(Date.now() + 1_000) });
 
 /** An order that a driver lost by silence. */
 async function lost() {
-  const driverId = await addDriverRow(database.sql);
-  const { orderId } = await addOrder(database.sql, store, { driverId });
-  await me().releaseFromSilent(orderId, driverId, 0);
+  const driverId = await addDriverRow(sql);
+  const { orderId } = await addOrder(sql, store, { driverId });
+  await me.releaseFromSilent(orderId, driverId, 0);
   return { orderId, driverId };
 }
 
 async function nextDriver(orderId: string): Promise<string> {
-  const next = await addDriverRow(database.sql);
-  expect(await me().assignWaiting(orderId, { driverId: next, shownMeters: 1 })).toMatchObject({ kind: 'assigned' });
+  const next = await addDriverRow(sql);
+  expect(await me.assignWaiting(orderId, { driverId: next, shownMeters: 1 })).toMatchObject({ kind: 'assigned' });
   return next;
 }
 
 test('a former driver who fetched the parcel in a dead zone has the order again, once', async () => {
   const { orderId, driverId } = await lost();
   const next = await nextDriver(orderId);
-  expect(await me().pickUpLate(orderId, driverId, kept('tap'))).toMatchObject({ status: 'picked_up', driverId });
-  expect(await orderRow(database.sql, orderId)).toMatchObject({
+  expect(await me.pickUpLate(orderId, driverId, kept('tap'))).toMatchObject({ status: 'picked_up', driverId });
+  expect(await orderRow(sql, orderId)).toMatchObject({
     driver_id: driverId,
     driver_slot: 0,
     status: 'picked_up',
   });
-  expect(await me().findAction(driverId, 'tap')).toMatchObject({ orderId, status: 'picked_up' });
-  expect(await me().pickUpLate(orderId, driverId, kept('tap'))).toBeNull();
-  expect(await me().pickUpOrder(orderId, next, kept())).toBeNull();
-  expect(await me().deliverOrder(orderId, driverId, 'a.jpg', kept())).toMatchObject({ status: 'delivered' });
-  expect((await me().loadFleet([next]))[0]?.carried).toEqual([]);
+  expect(await me.findAction(driverId, 'tap')).toMatchObject({ orderId, status: 'picked_up' });
+  expect(await me.pickUpLate(orderId, driverId, kept('tap'))).toBeNull();
+  expect(await me.pickUpOrder(orderId, next, kept())).toBeNull();
+  expect(await me.deliverOrder(orderId, driverId, 'a.jpg', kept())).toMatchObject({ status: 'delivered' });
+  expect((await me.loadFleet([next]))[0]?.carried).toEqual([]);
 });
 
 test('an order that waits again is theirs too, and is not assigned afterwards', async () => {
   const { orderId, driverId } = await lost();
-  expect(await me().pickUpLate(orderId, driverId, kept())).toMatchObject({ driverId });
-  const other = await addDriverRow(database.sql);
-  expect(await me().assignWaiting(orderId, { driverId: other, shownMeters: 1 })).toEqual({ kind: 'order_gone' });
+  expect(await me.pickUpLate(orderId, driverId, kept())).toMatchObject({ driverId });
+  const other = await addDriverRow(sql);
+  expect(await me.assignWaiting(orderId, { driverId: other, shownMeters: 1 })).toEqual({ kind: 'order_gone' });
 });
 
 test('the next driver who has fetched it keeps it', async () => {
   const { orderId, driverId } = await lost();
   const next = await nextDriver(orderId);
-  await me().pickUpOrder(orderId, next, kept());
-  expect(await me().pickUpLate(orderId, driverId, kept())).toBeNull();
-  expect(await orderRow(database.sql, orderId)).toMatchObject({ driver_id: next });
+  await me.pickUpOrder(orderId, next, kept());
+  expect(await me.pickUpLate(orderId, driverId, kept())).toBeNull();
+  expect(await orderRow(sql, orderId)).toMatchObject({ driver_id: next });
 });
 
 test('a phone whose clock is a little behind loses no pickup', async () => {
   const { orderId, driverId } = await lost();
-  const [{ at } = { at: new Date() }] = await database.sql<{ at: Date }[]>`
+  const [{ at } = { at: new Date() }] = await sql<{ at: Date }[]>`
     select at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
   const behind = (seconds: number) => ({ actionId: null, capturedAt: new Date(at.getTime() - seconds * 1_000) });
-  expect(await me().pickUpLate(orderId, driverId, behind(LATE_PICKUP_LAG_SECONDS + 1))).toBeNull();
-  expect(await me().pickUpLate(orderId, driverId, behind(LATE_PICKUP_LAG_SECONDS - 1))).toMatchObject({
+  expect(await me.pickUpLate(orderId, driverId, behind(LATE_PICKUP_LAG_SECONDS + 1))).toBeNull();
+  expect(await me.pickUpLate(orderId, driverId, behind(LATE_PICKUP_LAG_SECONDS - 1))).toMatchObject({
     status: 'picked_up',
   });
 });
 
 test('nothing is taken back by a driver who gave it up, never had it, has no room, or had not fetched it', async () => {
-  const { sql } = database;
   const gaveBack = await addDriverRow(sql);
   const { orderId } = await addOrder(sql, store, { driverId: gaveBack });
-  await me().releaseOrder(orderId, gaveBack, 'other', kept());
-  expect(await me().pickUpLate(orderId, gaveBack, kept())).toBeNull();
-  expect(await me().pickUpLate(orderId, await addDriverRow(sql), kept())).toBeNull();
+  await me.releaseOrder(orderId, gaveBack, 'other', kept());
+  expect(await me.pickUpLate(orderId, gaveBack, kept())).toBeNull();
+  expect(await me.pickUpLate(orderId, await addDriverRow(sql), kept())).toBeNull();
   const full = await lost();
   await addOrder(sql, store, { driverId: full.driverId });
-  expect(await me().pickUpLate(full.orderId, full.driverId, kept())).toBeNull();
+  expect(await me.pickUpLate(full.orderId, full.driverId, kept())).toBeNull();
   const early = await lost();
   for (const capturedAt of [null, new Date(0)]) {
-    expect(await me().pickUpLate(early.orderId, early.driverId, { actionId: null, capturedAt })).toBeNull();
+    expect(await me.pickUpLate(early.orderId, early.driverId, { actionId: null, capturedAt })).toBeNull();
   }
-  await me().cancelOrder(early.orderId, 'operator', 'other');
-  expect(await me().pickUpLate(early.orderId, early.driverId, kept())).toBeNull();
+  await me.cancelOrder(early.orderId, 'operator', 'other');
+  expect(await me.pickUpLate(early.orderId, early.driverId, kept())).toBeNull();
 });

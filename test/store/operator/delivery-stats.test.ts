@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../../harness/orders.ts';
+import { expect, test } from 'vitest';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { addWaiting, leaseOf, MINUTE, nowMs } from '../plan-world.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
-const me = () => storeOf(database.sql, 'me');
+const { sql } = await useFreshDatabase();
+const store = await addStoreRow(sql);
+const me = storeOf(sql, 'me');
 const STAMP = { actionId: null, capturedAt: null };
 const numberAll = async () => {
-  while ((await me().numberEvents()).isMore);
+  while ((await me.numberEvents()).isMore);
 };
 
 /**
@@ -22,10 +17,9 @@ const numberAll = async () => {
  * minutes ago. Its events are as old.
  */
 async function deliver(driverId: string, assigned: number, handedOver: number, promised = 0): Promise<void> {
-  const { sql } = database;
   const { orderId } = await addOrder(sql, store, { driverId });
-  await me().pickUpOrder(orderId, driverId, STAMP);
-  await me().deliverOrder(orderId, driverId, 'photo', STAMP);
+  await me.pickUpOrder(orderId, driverId, STAMP);
+  await me.deliverOrder(orderId, driverId, 'photo', STAMP);
   const ago = (minutes: number) => sql`now() - make_interval(mins => ${minutes})`;
   await sql`
     update orders set assigned_at = ${ago(assigned)}, delivered_at = ${ago(handedOver)}, deliver_by = ${ago(promised)}
@@ -35,7 +29,7 @@ async function deliver(driverId: string, assigned: number, handedOver: number, p
 }
 
 test('without deliveries and plans there is nothing to tell of them', async () => {
-  expect(await me().readDeliveryStats()).toEqual({
+  expect(await me.readDeliveryStats()).toEqual({
     deliveries_per_hour: { last_hour: 0, last_day: 0 },
     parcels_per_trip: null,
     late_share: null,
@@ -44,7 +38,7 @@ test('without deliveries and plans there is nothing to tell of them', async () =
 });
 
 test('counts deliveries by the hour, trips by what a driver carried together, and the late ones', async () => {
-  const [one, two] = [await addDriverRow(database.sql), await addDriverRow(database.sql)];
+  const [one, two] = [await addDriverRow(sql), await addDriverRow(sql)];
   await deliver(two, 1_600, 1_500, 1_550);
   await deliver(two, 1_520, 1_441);
   // Two trips of one driver, the second of which begins as the first one ends; and one of another, meanwhile.
@@ -54,7 +48,7 @@ test('counts deliveries by the hour, trips by what a driver carried together, an
   await deliver(one, 80, 70);
   await deliver(one, 75, 40);
   await deliver(two, 30, 10);
-  expect(await me().readDeliveryStats()).toMatchObject({
+  expect(await me.readDeliveryStats()).toMatchObject({
     deliveries_per_hour: { last_hour: 2, last_day: 0.25 },
     parcels_per_trip: 1.5,
     late_share: 0.1667,
@@ -62,18 +56,17 @@ test('counts deliveries by the hour, trips by what a driver carried together, an
 });
 
 test('finds the deliveries of the day behind events that were deleted by age, and where all are older', async () => {
-  await database.sql`update event_head set pruned_number = 3, pruned_at = now()`;
-  await database.sql`delete from store_events where number <= 3`;
-  expect(await me().readDeliveryStats()).toMatchObject({ parcels_per_trip: 1.5 });
-  await database.sql`update store_events set at = at - interval '3 days'`;
-  await database.sql`update orders set delivered_at = delivered_at - interval '3 days'`;
-  expect(await me().readDeliveryStats()).toMatchObject({ late_share: null, deliveries_per_hour: { last_day: 0 } });
-  await deliver(await addDriverRow(database.sql), 5, 1);
-  expect(await me().readDeliveryStats()).toMatchObject({ parcels_per_trip: 1, late_share: 0 });
+  await sql`update event_head set pruned_number = 3, pruned_at = now()`;
+  await sql`delete from store_events where number <= 3`;
+  expect(await me.readDeliveryStats()).toMatchObject({ parcels_per_trip: 1.5 });
+  await sql`update store_events set at = at - interval '3 days'`;
+  await sql`update orders set delivered_at = delivered_at - interval '3 days'`;
+  expect(await me.readDeliveryStats()).toMatchObject({ late_share: null, deliveries_per_hour: { last_day: 0 } });
+  await deliver(await addDriverRow(sql), 5, 1);
+  expect(await me.readDeliveryStats()).toMatchObject({ parcels_per_trip: 1, late_share: 0 });
 });
 
 test('counts the waiting orders that somebody is meant for, and how soon', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const [soon, later, past, taken] = [
     await addWaiting(sql, store),
@@ -89,14 +82,14 @@ test('counts the waiting orders that somebody is meant for, and how soon', async
     doorMs: atMs + door * MINUTE,
   });
   const plans = [planIn(soon, 10.5, 30), planIn(later, 20.5, 50), planIn(past, -40, -20), planIn(taken, 5, 10)];
-  await me().writePlans(await leaseOf(sql), plans, []);
-  await me().assignWaiting(taken, { driverId, shownMeters: 1 });
-  const { planned_ahead: ahead } = (await me().readDeliveryStats()) as {
+  await me.writePlans(await leaseOf(sql), plans, []);
+  await me.assignWaiting(taken, { driverId, shownMeters: 1 });
+  const { planned_ahead: ahead } = (await me.readDeliveryStats()) as {
     planned_ahead: { orders: number; minutes_to_pickup: number };
   };
   expect(ahead.orders).toBe(2);
   expect(ahead.minutes_to_pickup).toBeGreaterThan(14);
   expect(ahead.minutes_to_pickup).toBeLessThanOrEqual(15.5);
-  await me().setTier('standard', { dispatchMode: 'nearest' });
-  expect(await me().readDeliveryStats()).toMatchObject({ planned_ahead: { orders: 0, minutes_to_pickup: null } });
+  await me.setTier('standard', { dispatchMode: 'nearest' });
+  expect(await me.readDeliveryStats()).toMatchObject({ planned_ahead: { orders: 0, minutes_to_pickup: null } });
 });

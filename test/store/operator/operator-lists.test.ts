@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { Page, Place } from '../../../src/store/pages.ts';
 import { LIST_COUNTED, LIST_FIRST_PART } from '../../../src/store/pages.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
 
 const ANY = { status: null, since: null, until: null, text: null };
 const ANY_ORDER = { ...ANY, retailerIds: null, driverIds: null };
@@ -30,14 +26,14 @@ const first = (limit: number) => ({ limit, after: null });
 describe('stores', () => {
   /** Inserts stores, each a second younger than the one before. */
   async function addStores(name: string, count: number): Promise<void> {
-    await database.sql`
+    await sql`
       insert into retailers (id, name, address, lat, lng, stripe_customer_id, stripe_payment_method_id, created_at)
       select gen_random_uuid(), ${name} || ' ' || n, n || ' Main St', 1, 2, 'cus', 'pm',
         timestamptz '2025-01-01' + n * interval '1 second'
       from generate_series(1, ${count}) n`;
   }
   const read = (limit: number, text: string) => (after: Place | null) =>
-    storeOf(database.sql).listRetailers({ ...ANY, text }, { limit, after });
+    storeOf(sql).listRetailers({ ...ANY, text }, { limit, after });
 
   test('are all on some page, once, newest first, and each page says how many follow', async () => {
     await addStores('Paged', 205);
@@ -55,7 +51,6 @@ describe('stores', () => {
 
   test('that need attention come first, and say why', async () => {
     await addStores('Troubled', 6);
-    const { sql } = database;
     const idOf = async (n: number) =>
       (await sql`select id from retailers where name = ${`Troubled ${n}`}`)[0]?.id as string;
     await storeOf(sql).setRetailerStatus(await idOf(1), 'suspended');
@@ -79,7 +74,6 @@ describe('stores', () => {
 
   test('are found by status, time, whole id and any part of name or address, without wildcards', async () => {
     await addStores('Corner', 3);
-    const { sql } = database;
     const list = async (search: Partial<Parameters<ReturnType<typeof storeOf>['listRetailers']>[0]>) =>
       (await storeOf(sql).listRetailers({ ...ANY, text: 'corner', ...search }, first(10))).rows;
     const [newest, middle] = await list({});
@@ -97,7 +91,6 @@ describe('stores', () => {
 });
 
 test('applications are listed the longest open first, then the decided ones', async () => {
-  const { sql } = database;
   const ids = [newId(), newId(), newId()] as const;
   const store = storeOf(sql);
   for (const id of ids) await store.applyRetailer({ id, name: 'Books', address: 'x', contactEmail: 'a@b.test' });
@@ -110,7 +103,6 @@ test('applications are listed the longest open first, then the decided ones', as
 });
 
 test('drivers are listed by what they are at: silent with an order first, deactivated last', async () => {
-  const { sql } = database;
   const store = storeOf(sql, 'test');
   const shop = await addStoreRow(sql);
   const inactive = await addDriverRow(sql);
@@ -146,9 +138,9 @@ describe('orders', () => {
   let shop: TestStore;
   let old: string;
   beforeAll(async () => {
-    shop = await addStoreRow(database.sql);
+    shop = await addStoreRow(sql);
     // More delivered orders than the first part of a search, a second apart; the ids hold the time.
-    await database.sql`
+    await sql`
       with made as (
         select lpad(to_hex((extract(epoch from at) * 1000)::int8), 12, '0') || right(md5(n::text), 20) as id, at, n from (
           select n, timestamptz '2025-03-01' + n * interval '1 second' as at
@@ -164,11 +156,11 @@ describe('orders', () => {
         pickup_lng, pickup_point_source, created_at, expires_at)
       select id::uuid, ${shop.retailerId}, id::uuid, id::uuid, ${newId()}, case when n = 1 then 'returned' else 'delivered' end,
         'standard', 799, 550, 'paid', 'none', id, 'x', 1, 2, 'registered', at, at from made`;
-    const [row] = await database.sql`select id from orders where status = 'returned'`;
+    const [row] = await sql`select id from orders where status = 'returned'`;
     old = row?.id;
   });
   const list = (search: object, limit = 10, after: Place | null = null) =>
-    storeOf(database.sql).listOrders({ ...ANY_ORDER, ...search }, { limit, after });
+    storeOf(sql).listOrders({ ...ANY_ORDER, ...search }, { limit, after });
   const idsOf = ({ rows }: Page) => rows.map((row) => row.order_id);
 
   test('are found behind more of them than one statement looks at', async () => {
@@ -194,7 +186,6 @@ describe('orders', () => {
   });
 
   test('that need attention come first: waiting longest, not handed over, charge refused, then the newest', async () => {
-    const { sql } = database;
     const poor = await addStoreRow(sql);
     const waiting = [await addOrder(sql, poor), await addOrder(sql, poor), await addOrder(sql, poor)];
     const made = async () => addOrder(sql, poor, { driverId: await addDriverRow(sql) });
@@ -223,7 +214,6 @@ describe('orders', () => {
   });
 
   test('that came between two pages push no row off the list', async () => {
-    const { sql } = database;
     const busy = await addStoreRow(sql);
     const wanted = { retailerIds: [busy.retailerId] };
     const waiting = [await addOrder(sql, busy), await addOrder(sql, busy), await addOrder(sql, busy)];
@@ -238,7 +228,6 @@ describe('orders', () => {
 
 describe('webhook deliveries', () => {
   test('are listed given up first, then newest, each on one page, also behind more than one part', async () => {
-    const { sql } = database;
     const [shop, other] = [await addStoreRow(sql), await addStoreRow(sql)];
     const add = async (retailerId: string, count: number, status: string, at: string) => {
       await sql`

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { expect, test } from 'vitest';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { failCharges } from '../../harness/unpaid.ts';
@@ -30,15 +30,11 @@ const KEPT = [
   'webhooks',
 ];
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 /** The tables with rows, by name. */
 async function filled(): Promise<string[]> {
-  const { sql } = database;
   const tables = await sql`select tablename as name from pg_tables where schemaname = 'public' order by 1`;
   const counts = await Promise.all(
     tables.map(async ({ name }) => {
@@ -51,7 +47,6 @@ async function filled(): Promise<string[]> {
 
 /** An order under way with every kind of row that an order can have. */
 async function wholeOrder(): Promise<string> {
-  const { sql } = database;
   const store = await addStoreRow(sql);
   await storeOf(sql).setWebhook(store.retailerId, 'https://store.test/hook', 'whsec_c2VjcmV0');
   const driverId = await addDriverRow(sql);
@@ -81,7 +76,6 @@ async function wholeOrder(): Promise<string> {
 }
 
 test('every table of orders is emptied, the others keep their rows, and all processes are told', async () => {
-  const { sql } = database;
   await wholeOrder();
   await wholeOrder();
   await storeOf(sql).resolveUnknown([{ id: '01920000-0000-7000-8000-000000000001' }]);
@@ -102,7 +96,6 @@ test('every table of orders is emptied, the others keep their rows, and all proc
 });
 
 test('a job’s id is not given again, as its queue may still hold the old one', async () => {
-  const { sql } = database;
   const store = await addStoreRow(sql);
   const { jobs: earlier } = await addOrder(sql, store);
   await storeOf(sql).removeAllOrders();
@@ -111,7 +104,6 @@ test('a job’s id is not given again, as its queue may still hold the old one',
 });
 
 test('an order that is being committed is either removed or made afterwards', async () => {
-  const { sql } = database;
   const store = await addStoreRow(sql);
   await storeOf(sql).removeAllOrders();
   const other = await openTransaction(database);

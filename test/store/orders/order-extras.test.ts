@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { identityOf } from '../../../src/domain/idempotency.ts';
 import { newId } from '../../../src/domain/ids.ts';
 import type { OrderExtras } from '../../../src/domain/order.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../../harness/orders.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addOrder, addStoreRow, draftOrder, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
+const store = await addStoreRow(sql);
 
 const EXTRAS: OrderExtras = {
   externalId: `A-1 {"\\}, 'NULL' ﷽`,
@@ -39,13 +34,12 @@ const COLUMNS = [
   'leave_at_door',
 ] as const;
 async function fieldsOf(orderId: string) {
-  const row = await orderRow(database.sql, orderId);
+  const row = await orderRow(sql, orderId);
   return COLUMNS.map((name) => row[name]);
 }
 const NONE = [null, null, null, null, null, false];
 
 test('the optional fields are stored as they were sent, beside orders that have none or one', async () => {
-  const { sql } = database;
   const alone = { ...EXTRAS, metadata: {}, items: [], externalId: null, pickupInstructions: null, leaveAtDoor: false };
   const drafts = [
     await draftOrder(sql, store),
@@ -70,7 +64,6 @@ test('the optional fields are stored as they were sent, beside orders that have 
 });
 
 test('a build before compares what this one stores of a keyed order, and this one what a build before stored', async () => {
-  const { sql } = database;
   for (const extras of [null, EXTRAS]) {
     const draft = await draftOrder(sql, store, extras ? { extras } : {});
     const key = newId();
@@ -87,7 +80,6 @@ test('a build before compares what this one stores of a keyed order, and this on
 });
 
 test('an order without a key stores no fingerprint', async () => {
-  const { sql } = database;
   const draft = await draftOrder(sql, store, { extras: EXTRAS });
   const idempotency = identityOf(draft.request, null);
   const { orderId } = await addOrder(sql, store, { extras: EXTRAS, idempotency });

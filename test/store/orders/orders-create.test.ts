@@ -1,26 +1,21 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { hashSecret, newId } from '../../../src/domain/ids.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import type { NewOrder } from '../../../src/store/orders/orders-create.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../../harness/orders.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring } from '../transaction.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 const plain = (rows: readonly object[]) => rows.map((row) => ({ ...row }));
 const eventsOf = async (orderId: string) =>
-  plain(await database.sql`select sequence, type, data from order_events where order_id = ${orderId} order by 1`);
+  plain(await sql`select sequence, type, data from order_events where order_id = ${orderId} order by 1`);
 
 test('an order with a driver is assigned, owes a charge and a text, and has two events', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const order = await draftOrder(sql, store, { driverId });
   const committed = (await storeOf(sql, 'me').insertOrders([order])).get(order.id);
@@ -55,7 +50,6 @@ test('an order with a driver is assigned, owes a charge and a text, and has two 
 });
 
 test('an order without a driver waits uncharged, and its redispatch job is due when its time is up', async () => {
-  const { sql } = database;
   const order = await draftOrder(sql, store, { smsOptIn: false });
   const committed = (await storeOf(sql, 'me').insertOrders([order])).get(order.id);
   expect(await orderRow(sql, order.id)).toMatchObject({
@@ -74,15 +68,14 @@ test('an order without a driver waits uncharged, and its redispatch job is due w
 });
 
 test('a text is due some time after its order, in which a cancellation costs none', async () => {
-  const order = await draftOrder(database.sql, store);
+  const order = await draftOrder(sql, store);
   const jobs = { locate: false, smsDelaySeconds: 5 };
-  const committed = (await storeOf(database.sql, 'me').insertOrders([order], jobs)).get(order.id);
+  const committed = (await storeOf(sql, 'me').insertOrders([order], jobs)).get(order.id);
   const text = committed?.outbox.find(({ queue }) => queue === 'sms');
   expect((text?.runAt.getTime() ?? 0) - (committed?.createdAt.getTime() ?? 0)).toBe(5_000);
 });
 
 test('a new job is left to its process for 30 seconds before the sweeper may take it', async () => {
-  const { sql } = database;
   const { orderId } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const rows = await sql`
     select extract(epoch from lease_until - run_at)::int as seconds, done_at from outbox where order_id = ${orderId}`;
@@ -93,7 +86,6 @@ test('a new job is left to its process for 30 seconds before the sweeper may tak
 });
 
 test('an order is created at a whole millisecond, as its reply says', async () => {
-  const { sql } = database;
   const { orderId } = await addOrder(sql, store);
   const [row] = await sql`
     select created_at = date_trunc('milliseconds', created_at) as whole from orders where id = ${orderId}`;
@@ -101,7 +93,6 @@ test('an order is created at a whole millisecond, as its reply says', async () =
 });
 
 test('an order keeps the fee that its tier had at its creation', async () => {
-  const { sql } = database;
   const { orderId } = await addOrder(sql, store);
   await storeOf(sql, 'test').setTier('standard', { feeCents: 1_234 });
   onTestFinished(async () => void (await storeOf(sql, 'test').setTier('standard', { feeCents: 799 })));
@@ -115,7 +106,6 @@ test.each([
   ['line breaks and tabs', 'one\ntwo\r\n\tthree'],
   ['a text that looks like a statement', `'); drop table orders; --`],
 ])('%s are stored as they were sent, also beside others', async (_what, text) => {
-  const { sql } = database;
   const order = await draftOrder(sql, store, { name: text });
   const request = {
     ...order.request,
@@ -138,7 +128,6 @@ test.each([
 
 /** Orders that the statement must leave out, each for its own reason. */
 async function badOrders(): Promise<Record<string, NewOrder>> {
-  const { sql } = database;
   const rotated = await addStoreRow(sql);
   await storeOf(sql).rotateKey(rotated.retailerId, { id: newId(), keyHash: hashSecret(newId()) });
   const suspended = await addStoreRow(sql);
@@ -162,7 +151,6 @@ async function badOrders(): Promise<Record<string, NewOrder>> {
 }
 
 test('bad rows of a batch are left out with their reasons and write nothing; the good ones are created', async () => {
-  const { sql } = database;
   const bad = await badOrders();
   const free = await addDriverRow(sql);
   const good = [await draftOrder(sql, store), await draftOrder(sql, store, { driverId: free })];
@@ -196,7 +184,6 @@ test('bad rows of a batch are left out with their reasons and write nothing; the
 });
 
 test('of two orders of a batch with the same driver one is created', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const batch = [await draftOrder(sql, store, { driverId }), await draftOrder(sql, store, { driverId })];
   const committed = await storeOf(sql, 'me').insertOrders(batch);
@@ -206,7 +193,6 @@ test('of two orders of a batch with the same driver one is created', async () =>
 });
 
 test('a batch without a good row writes nothing and sends no notice', async () => {
-  const { sql } = database;
   const order = await draftOrder(sql, store, { driverId: newId() });
   const notices = await noticesDuring(database, async () => {
     expect((await storeOf(sql, 'me').insertOrders([order])).size).toBe(0);
@@ -215,7 +201,6 @@ test('a batch without a good row writes nothing and sends no notice', async () =
 });
 
 test('a commit’s notice names the process and the orders', async () => {
-  const { sql } = database;
   const orders = [await draftOrder(sql, store), await draftOrder(sql, store)];
   const notices = await noticesDuring(database, () => storeOf(sql, 'me').insertOrders(orders));
   const [origin, kind, ids] = notices[0]?.split(':') ?? [];
@@ -223,7 +208,6 @@ test('a commit’s notice names the process and the orders', async () => {
 });
 
 test('the notices of a large batch name every order, each in less than 8,000 bytes', async () => {
-  const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 600 }, () => draftOrder(sql, store)));
   const notices = await noticesDuring(database, async () => {
     expect((await storeOf(sql, 'a'.repeat(12)).insertOrders(orders)).size).toBe(600);
@@ -234,7 +218,6 @@ test('the notices of a large batch name every order, each in less than 8,000 byt
 });
 
 test('two processes that commit the same drivers in opposite orders do not deadlock', async () => {
-  const { sql } = database;
   const other = connect({ url: database.url, applicationName: 'other', max: 1 });
   onTestFinished(() => other.end({ timeout: 1 }));
   const drivers = await Promise.all(Array.from({ length: 40 }, () => addDriverRow(sql)));
@@ -254,7 +237,6 @@ test('two processes that commit the same drivers in opposite orders do not deadl
 const keyed = (key: string, fingerprint = 'f') => ({ idempotency: { key, fingerprint } });
 
 test('an idempotency key creates one order of a store, however many are committed at once', async () => {
-  const { sql } = database;
   const other = await addStoreRow(sql);
   const drivers = await Promise.all([addDriverRow(sql), addDriverRow(sql)]);
   const [first, second] = await Promise.all(
@@ -271,7 +253,6 @@ test('an idempotency key creates one order of a store, however many are committe
 });
 
 test('the order of a key is found as it was created, with its present payment status', async () => {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const { orderId, order } = await addOrder(sql, store, { driverId, ...keyed('assigned', 'print') });
   await sql`update orders set status = 'delivered', payment_status = 'paid' where id = ${orderId}`;
@@ -304,7 +285,6 @@ test('the order of a key is found as it was created, with its present payment st
 });
 
 test('a dead API key comes before a used idempotency key', async () => {
-  const { sql } = database;
   const dying = await addStoreRow(sql);
   await addOrder(sql, dying, keyed('one'));
   const again = await draftOrder(sql, dying, keyed('one'));

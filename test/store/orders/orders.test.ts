@@ -1,47 +1,34 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import { placeOnRoute } from '../../../src/store/orders/order-on-route.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import {
-  addDriverRow,
-  addOrder,
-  addStoreRow,
-  draftOrder,
-  orderRow,
-  PICKUP,
-  type TestStore,
-} from '../../harness/orders.ts';
+import { freshDatabase, useFreshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, PICKUP } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring } from '../transaction.ts';
 
 /** An action without an id and a time of the phone. */
 const UNSTAMPED = { actionId: null, capturedAt: null };
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 async function assignedOrder(): Promise<{ orderId: string; driverId: string }> {
-  const driverId = await addDriverRow(database.sql);
-  return { orderId: (await addOrder(database.sql, store, { driverId })).orderId, driverId };
+  const driverId = await addDriverRow(sql);
+  return { orderId: (await addOrder(sql, store, { driverId })).orderId, driverId };
 }
 const eventTypes = async (orderId: string) => {
-  const rows = await database.sql`select sequence, type from order_events where order_id = ${orderId} order by 1`;
+  const rows = await sql`select sequence, type from order_events where order_id = ${orderId} order by 1`;
   return rows.map(({ sequence, type }) => `${sequence} ${type}`);
 };
 /** Runs `change`, which must change no order and write no event, job or notice. */
 async function changesNothing(orderId: string, change: () => Promise<unknown>): Promise<void> {
-  const before = [await orderRow(database.sql, orderId), await eventTypes(orderId)];
+  const before = [await orderRow(sql, orderId), await eventTypes(orderId)];
   expect(await noticesDuring(database, async () => expect(await change()).toBeNull())).toEqual([]);
-  expect([await orderRow(database.sql, orderId), await eventTypes(orderId)]).toEqual(before);
+  expect([await orderRow(sql, orderId), await eventTypes(orderId)]).toEqual(before);
 }
 
 test('an order is picked up, then delivered, each with its time, event and notice', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const notices = await noticesDuring(database, async () => {
     expect(await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED)).toMatchObject({
@@ -68,7 +55,6 @@ test('an order is picked up, then delivered, each with its time, event and notic
 });
 
 test('another driver can neither pick an order up nor deliver it', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const stranger = await addDriverRow(sql);
   await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, stranger, UNSTAMPED));
@@ -77,7 +63,6 @@ test('another driver can neither pick an order up nor deliver it', async () => {
 });
 
 test('no step is skipped or repeated, and a delivered order is not delivered again with another photo', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, driverId, 'early.webp', UNSTAMPED));
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
@@ -88,7 +73,6 @@ test('no step is skipped or repeated, and a delivered order is not delivered aga
 });
 
 test('of two concurrent deliveries one is recorded', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
   const names = ['a', 'b', 'c', 'd'];
@@ -101,7 +85,6 @@ test('of two concurrent deliveries one is recorded', async () => {
 });
 
 test('a driver may have another order after a delivery', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
   await storeOf(sql, 'me').deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED);
@@ -109,7 +92,6 @@ test('a driver may have another order after a delivery', async () => {
 });
 
 test('an order expires once, when its time is up and not before, and never with a driver', async () => {
-  const { sql } = database;
   const { orderId } = await addOrder(sql, store);
   await changesNothing(orderId, () => storeOf(sql, 'me').expireOrder(orderId));
   expect(await storeOf(sql).findOverdue(100)).not.toContain(orderId);
@@ -135,7 +117,6 @@ test('an order expires once, when its time is up and not before, and never with 
 });
 
 test('a store sees its own order with all its events, and no order of another store', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
   const order = await storeOf(sql).findStoreOrder(orderId, store.retailerId);
@@ -154,7 +135,6 @@ test('a store sees its own order with all its events, and no order of another st
 });
 
 test('the tracking page gets the driver’s first name and nothing of the customer', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const { tracking_token: token } = await orderRow(sql, orderId);
   const tracked = await storeOf(sql).findTrackedByToken(token as string);
@@ -179,7 +159,6 @@ test('the tracking page gets the driver’s first name and nothing of the custom
 });
 
 test('the tracking page and the store get how many doors the driver goes to first', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const { orderId: other } = await addOrder(sql, store);
   const doorOf = (id: string, meters: number) => sql`
@@ -206,7 +185,6 @@ test('the tracking page and the store get how many doors the driver goes to firs
 });
 
 test('the tracking page gets why a handover failed', async () => {
-  const { sql } = database;
   const { orderId, driverId } = await assignedOrder();
   const reason = async () => (await storeOf(sql).findTrackedByIds([orderId])).get(orderId)?.reason;
   await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
@@ -216,7 +194,6 @@ test('the tracking page gets why a handover failed', async () => {
 });
 
 test('orders are read for many tracking pages at once; an unknown one is missing', async () => {
-  const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: carried, driverId } = await assignedOrder();
   const tracked = await storeOf(sql).findTrackedByIds([carried, newId(), waits]);
@@ -259,7 +236,6 @@ test('waiting orders are read oldest first, up to a limit, as the matcher needs 
 });
 
 test('an order keeps the fair start with which it began to wait, until a driver gives it back', async () => {
-  const { sql } = database;
   const fairStartMs = Date.now() + 600_000;
   const draft = { ...(await draftOrder(sql, store)), fairStartMs };
   await storeOf(sql).insertOrders([draft]);
@@ -274,7 +250,6 @@ test('an order keeps the fair start with which it began to wait, until a driver 
 });
 
 test('the states of orders say which wait and who carries the others', async () => {
-  const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: carried, driverId } = await assignedOrder();
   const news = new Map(

@@ -1,39 +1,35 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Identity } from '../../../src/domain/idempotency.ts';
 import { newId } from '../../../src/domain/ids.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import type { NewOrder } from '../../../src/store/orders/orders-create.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addStoreRow, draftOrder, type TestStore } from '../../harness/orders.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addStoreRow, draftOrder } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openTransaction } from '../transaction.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 let fingerprints = 0;
 const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
 const draft = (fingerprint: string, driverId: string | null = null, key: Identity['key'] = null): Promise<NewOrder> =>
-  draftOrder(database.sql, store, { driverId, idempotency: { key, fingerprint } });
+  draftOrder(sql, store, { driverId, idempotency: { key, fingerprint } });
 const insert = async (orders: readonly NewOrder[], processId: string): Promise<('made' | 'repeated' | 'missing')[]> => {
-  const inserted = await storeOf(database.sql, processId).insertOrders(orders);
+  const inserted = await storeOf(sql, processId).insertOrders(orders);
   return orders.map(({ id }) => (inserted.get(id) ? 'made' : inserted.has(id) ? 'repeated' : 'missing'));
 };
 const age = (fingerprint: string, by: string) =>
-  database.sql`update unheard_requests set at = at - ${by}::interval where fingerprint = ${fingerprint}`;
+  sql`update unheard_requests set at = at - ${by}::interval where fingerprint = ${fingerprint}`;
 const record = (fingerprint: string, ...ids: string[]) =>
-  storeOf(database.sql, 'a').recordLostReplies(ids.map((orderId) => ({ fingerprint, orderId })));
-const found = (fingerprint: string, limit = 100) => storeOf(database.sql).findLostReplies(fingerprint, limit);
+  storeOf(sql, 'a').recordLostReplies(ids.map((orderId) => ({ fingerprint, orderId })));
+const found = (fingerprint: string, limit = 100) => storeOf(sql).findLostReplies(fingerprint, limit);
 const take = async (fingerprint: string, ...ids: string[]) => [
-  ...(await storeOf(database.sql, 'b').takeLostReplies(ids.map((orderId) => ({ fingerprint, orderId })))).keys(),
+  ...(await storeOf(sql, 'b').takeLostReplies(ids.map((orderId) => ({ fingerprint, orderId })))).keys(),
 ];
 const rowOf = async (fingerprint: string) => {
-  const [row] = await database.sql`select origin, abandoned from unheard_requests where fingerprint = ${fingerprint}`;
+  const [row] = await sql`select origin, abandoned from unheard_requests where fingerprint = ${fingerprint}`;
   return row && { ...row };
 };
 
@@ -79,7 +75,6 @@ test('lost replies are found oldest first, as many as are asked for, each once',
 });
 
 test('one statement records lost replies of several bodies, and another takes them', async () => {
-  const { sql } = database;
   const replies = Array.from({ length: 6 }, (_, i) => ({ fingerprint: `several ${i % 2}`, orderId: newId() }));
   await storeOf(sql, 'a').recordLostReplies(replies);
   expect(await found('several 0')).toHaveLength(3);
@@ -109,7 +104,6 @@ test('a lost reply is taken once, also by two at the same moment, and again if i
 });
 
 test('after ten minutes nothing is held back or found, and the row is deleted', async () => {
-  const { sql } = database;
   const [old, pruned] = [newFingerprint(), newFingerprint()];
   for (const fingerprint of [old, pruned]) {
     await record(fingerprint, newId());
@@ -129,17 +123,17 @@ test('after ten minutes nothing is held back or found, and the row is deleted', 
  * The statements by which the build of before claims a body, takes over a lost reply, and releases a body.
  */
 const before = {
-  claim: (fingerprint: string, orderId: string) => database.sql`
+  claim: (fingerprint: string, orderId: string) => sql`
     insert into unheard_requests as u (fingerprint, origin, order_id) values (${fingerprint}, 'before', ${orderId})
     on conflict (fingerprint) do update
     set origin = excluded.origin, order_id = excluded.order_id, abandoned = '{}', at = now()
     where (u.origin = excluded.origin and u.abandoned = '{}') or u.at < now() - interval '600 s'
     returning fingerprint`,
-  adopt: (fingerprint: string, orderId: string) => database.sql`
+  adopt: (fingerprint: string, orderId: string) => sql`
     update unheard_requests
     set origin = 'before', order_id = ${orderId}, abandoned = array_remove(abandoned, ${orderId}::uuid), at = now()
     where fingerprint = ${fingerprint} and ${orderId}::uuid = any(abandoned) returning fingerprint`,
-  release: (fingerprint: string) => database.sql`
+  release: (fingerprint: string) => sql`
     delete from unheard_requests where fingerprint = ${fingerprint} and origin = 'before' and abandoned = '{}'`,
 };
 
@@ -174,11 +168,11 @@ test('the build of before takes over a lost reply of ours, and we take the next'
 });
 
 test('orders are found by their ids as they were created', async () => {
-  const driverId = await addDriverRow(database.sql);
+  const driverId = await addDriverRow(sql);
   const [order, waiting] = [await draft(newFingerprint(), driverId), await draft(newFingerprint())];
   await insert([order, waiting], 'a');
-  await database.sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
-  const orders = await storeOf(database.sql).findPlacedByIds([order.id, waiting.id, newId()]);
+  await sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
+  const orders = await storeOf(sql).findPlacedByIds([order.id, waiting.id, newId()]);
   expect(orders.size).toBe(2);
   expect(orders.get(waiting.id)).toMatchObject({ status: 'pending_dispatch', paymentStatus: 'not_charged' });
   expect(orders.get(order.id)).toMatchObject({
@@ -194,7 +188,7 @@ test('a repeated request is explained as a lost driver if nothing else is wrong 
   await record(fingerprint, newId());
   const again = await draft(fingerprint);
   expect(await insert([again], 'b')).toEqual(['repeated']);
-  expect([...(await storeOf(database.sql).explainRefused([again])).values()]).toEqual(['driver_lost']);
+  expect([...(await storeOf(sql).explainRefused([again])).values()]).toEqual(['driver_lost']);
 });
 
 test('statements that record and take the same lost replies in opposite orders do not deadlock', async () => {
@@ -203,9 +197,9 @@ test('statements that record and take the same lost replies in opposite orders d
   const reversed = [...replies].reverse();
   for (let round = 0; round < 10; round++) {
     await Promise.all([
-      storeOf(database.sql, 'a').recordLostReplies(replies),
+      storeOf(sql, 'a').recordLostReplies(replies),
       storeOf(other, 'b').recordLostReplies(reversed),
-      storeOf(database.sql, 'a').takeLostReplies(reversed),
+      storeOf(sql, 'a').takeLostReplies(reversed),
       storeOf(other, 'b').takeLostReplies(replies),
     ]);
   }

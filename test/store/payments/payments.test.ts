@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { PaymentResult } from '../../../src/store/payments/payments.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from '../transaction.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 const PAID: PaymentResult = { status: 'paid', paymentIntentId: 'pi_1' };
 const LATER: PaymentResult = { status: 'declined', failureCode: 'insufficient_funds', final: false };
@@ -21,7 +18,6 @@ type Owed = Awaited<ReturnType<typeof owed>>;
 
 /** An assigned order whose charge is owed, and its outbox row. Its store has a card of its own, whose tries count. */
 async function owed() {
-  const { sql } = database;
   const store = await addStoreRow(sql, { customer: 'cus_1', paymentMethod: `pm_${newId()}` });
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const outboxId = jobs.charge?.id ?? 0;
@@ -42,7 +38,6 @@ async function owed() {
 }
 
 test('an attempt has the order’s fee and the store’s card, is stored before it is sent, and reopens the same', async () => {
-  const { sql } = database;
   const { open, orderId, store, attempts } = await owed();
   const attempt = await open();
   expect(attempt).toEqual({
@@ -67,7 +62,7 @@ test('an attempt has the order’s fee and the store’s card, is stored before 
 test('the age of an attempt counts from its first send', async () => {
   const { open, orderId } = await owed();
   await open();
-  await database.sql`update payments set first_sent_at = now() - interval '90 seconds' where order_id = ${orderId}`;
+  await sql`update payments set first_sent_at = now() - interval '90 seconds' where order_id = ${orderId}`;
   expect((await open())?.ageSeconds).toBeCloseTo(90, -1);
 });
 
@@ -79,7 +74,6 @@ test('two concurrent workers open the same attempt', async () => {
 });
 
 test('no attempt is opened for an order that waits, is unknown, or has a recorded result', async () => {
-  const { sql } = database;
   const waiting = await addOrder(sql, await addStoreRow(sql));
   expect(await storeOf(sql).openPaymentAttempts([waiting.orderId, newId()], 3)).toEqual(new Map());
   const { open, record } = await owed();
@@ -135,7 +129,7 @@ test('payment statuses are read for many orders; an unknown one is missing', asy
   const [paid, sending] = [await owed(), await owed()];
   await paid.open();
   await paid.record(1, PAID);
-  const statuses = await storeOf(database.sql).loadPaymentStatuses([paid.orderId, sending.orderId, newId()]);
+  const statuses = await storeOf(sql).loadPaymentStatuses([paid.orderId, sending.orderId, newId()]);
   expect(statuses).toEqual(
     new Map([
       [paid.orderId, 'paid'],
@@ -145,7 +139,6 @@ test('payment statuses are read for many orders; an unknown one is missing', asy
 });
 
 test('after a decline that may pass, the job stays owed and the next attempt takes the present card', async () => {
-  const { sql } = database;
   const { open, record, row, isDone, events, store } = await owed();
   await open();
   expect(await record(1, LATER)).toBe(true);
@@ -177,7 +170,7 @@ test('a final decline fails the payment with its code, and the delivery goes on'
   });
   expect([await isDone(), await open()]).toEqual([true, null]);
   expect(await events()).toEqual([{ type: 'payment_failed', data: { code: 'lost_card' } }]);
-  const [job] = await database.sql`select failure_code from outbox where id = ${outboxId}`;
+  const [job] = await sql`select failure_code from outbox where id = ${outboxId}`;
   expect(job?.failure_code).toBe('lost_card');
 });
 
@@ -214,7 +207,6 @@ test('an attempt whose result is being recorded elsewhere is not opened again', 
 });
 
 test('one statement opens and records many attempts; one recorded before is left out', async () => {
-  const { sql } = database;
   const orders = await Promise.all([owed(), owed(), owed(), owed()]);
   const [first, second, third, fourth] = orders as [Owed, Owed, Owed, Owed];
   await second.open();
@@ -243,7 +235,6 @@ test('one statement opens and records many attempts; one recorded before is left
 });
 
 test('concurrent statements that record the same orders in different orders do not deadlock', async () => {
-  const { sql } = database;
   const orders = await Promise.all(Array.from({ length: 12 }, owed));
   await storeOf(sql).openPaymentAttempts(
     orders.map(({ orderId }) => orderId),
@@ -260,7 +251,6 @@ test('concurrent statements that record the same orders in different orders do n
 test.each(['committed', 'about to be committed'])(
   'a charge whose card must wait is not put back beside an attempt of another worker that is %s',
   async (when) => {
-    const { sql } = database;
     const { open, record, orderId, outboxId, isDone } = await owed();
     await open();
     await record(1, LATER);

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { Doubt, Receipt } from '../../../src/domain/payout.ts';
 import type { PaymentResult } from '../../../src/store/payments/payments.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
@@ -12,13 +12,9 @@ const UNSTAMPED = { actionId: null, capturedAt: null };
 const PAID: PaymentResult = { status: 'paid', paymentIntentId: 'pi_1' };
 const NEVER: PaymentResult = { status: 'declined', failureCode: 'lost_card', final: true };
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
+const store = await addStoreRow(sql);
 
 function received(...doubts: Doubt[]): Receipt {
   const position = { distanceMeters: 7_000, positionAt: new Date(0) };
@@ -27,7 +23,6 @@ function received(...doubts: Doubt[]): Receipt {
 
 /** An order with a driver and an open payment attempt, and what its driver may do with it. */
 async function carried(by: TestStore = store) {
-  const { sql } = database;
   const driverId = await addDriverRow(sql);
   const { orderId, jobs } = await addOrder(sql, by, { driverId });
   await openAttempt(sql, orderId);
@@ -88,7 +83,7 @@ describe('a payout', () => {
     await order.pay();
     await order.pickUp();
     await order.fail();
-    await storeOf(database.sql).returnForDriver(order.orderId);
+    await storeOf(sql).returnForDriver(order.orderId);
     expect(await order.payout()).toBeUndefined();
   });
 
@@ -131,7 +126,7 @@ describe('a payout', () => {
   });
 
   test('is released, paid and voided by the operator, each step once and in this order only', async () => {
-    const { settlePayout } = storeOf(database.sql);
+    const { settlePayout } = storeOf(sql);
     const order = await delivered('handover_far');
     const settle = (to: 'owed' | 'paid' | 'void', note: string | null = null) => settlePayout(order.orderId, to, note);
     expect(await settle('paid')).toEqual({ settled: false, status: 'held', amountCents: 550 });
@@ -156,14 +151,14 @@ describe('a payout', () => {
     const order = await carried();
     await order.pickUp();
     await order.deliver();
-    await storeOf(database.sql).settlePayout(order.orderId, 'void', 'no');
+    await storeOf(sql).settlePayout(order.orderId, 'void', 'no');
     await order.pay();
     expect(await order.payout()).toMatchObject({ status: 'void' });
   });
 });
 
 test('payouts are listed by status, driver and store, oldest order first, in pages', async () => {
-  const own = await addStoreRow(database.sql);
+  const own = await addStoreRow(sql);
   const orders = [];
   for (let index = 0; index < 3; index++) {
     const order = await carried(own);
@@ -172,7 +167,7 @@ test('payouts are listed by status, driver and store, oldest order first, in pag
     await order.deliver('too_fast');
     orders.push(order);
   }
-  const { listPayouts } = storeOf(database.sql);
+  const { listPayouts } = storeOf(sql);
   const [first, second, third] = orders.map(({ orderId }) => orderId);
   const search = {
     status: 'held',
@@ -207,13 +202,13 @@ test('payouts are listed by status, driver and store, oldest order first, in pag
 
 test('the operator’s figures have payouts by status, and the record of an order its payout and receipts', async () => {
   const figures = async () => {
-    const { payouts } = await storeOf(database.sql).readStats();
+    const { payouts } = await storeOf(sql).readStats();
     return (payouts as Record<string, { count: number; cents: number }>).held ?? { count: 0, cents: 0 };
   };
   const before = await figures();
   const { orderId, driverId } = await delivered('handover_far');
   expect(await figures()).toEqual({ count: before.count + 1, cents: before.cents + 550 });
-  const shown = await storeOf(database.sql).showOrder(orderId);
+  const shown = await storeOf(sql).showOrder(orderId);
   expect(shown).toMatchObject({
     order: { payout_status: 'held' },
     payout: { driver_id: driverId, status: 'held', reasons: ['handover_far'], amount_cents: 550 },
@@ -225,13 +220,12 @@ test('the operator’s figures have payouts by status, and the record of an orde
   });
   expect(events[0]).not.toHaveProperty('receipt');
   // A store is told what it was told before.
-  const told = await storeOf(database.sql).findStoreOrder(orderId, store.retailerId);
+  const told = await storeOf(sql).findStoreOrder(orderId, store.retailerId);
   expect(JSON.stringify(told?.events)).not.toContain('7000');
 });
 
 describe('the build of before beside this one', () => {
   test('makes payouts by its column, held where the order is not paid', async () => {
-    const { sql } = database;
     for (const result of [PAID, NEVER]) {
       const order = await carried();
       await order.pay(result);
@@ -248,7 +242,6 @@ describe('the build of before beside this one', () => {
   });
 
   test('makes refunds by its column, and reads ours there', async () => {
-    const { sql } = database;
     const order = await carried();
     await order.pay();
     await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
@@ -262,20 +255,20 @@ describe('the build of before beside this one', () => {
 });
 
 const refundsOf = async (orderId: string) => [
-  ...(await database.sql`select * from refunds where order_id = ${orderId} order by attempt`),
+  ...(await sql`select * from refunds where order_id = ${orderId} order by attempt`),
 ];
 
 describe('a refund', () => {
   async function cancelled() {
     const order = await carried();
     await order.pay();
-    await storeOf(database.sql).cancelOrder(order.orderId, 'operator', 'other');
+    await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
     return order.orderId;
   }
 
   test('is a row before Stripe is called, once, and has its result', async () => {
     const orderId = await cancelled();
-    const { openRefund, recordRefund } = storeOf(database.sql);
+    const { openRefund, recordRefund } = storeOf(sql);
     expect(await refundsOf(orderId)).toEqual([]);
     for (let round = 0; round < 2; round++) {
       expect(await openRefund(orderId)).toEqual({ kind: 'paid', paymentIntentId: 'pi_1', attempt: 1 });
@@ -287,15 +280,15 @@ describe('a refund', () => {
     expect(await refundsOf(orderId)).toMatchObject([
       { attempt: 1, status: 'refunded', stripe_refund_id: 're_1', settled_at: expect.any(Date) },
     ]);
-    expect(await orderRow(database.sql, orderId)).toMatchObject({ payment_status: 'refunded', refund_id: 're_1' });
-    expect(await storeOf(database.sql).showOrder(orderId)).toMatchObject({ refunds: [{ status: 'refunded' }] });
+    expect(await orderRow(sql, orderId)).toMatchObject({ payment_status: 'refunded', refund_id: 're_1' });
+    expect(await storeOf(sql).showOrder(orderId)).toMatchObject({ refunds: [{ status: 'refunded' }] });
   });
 
   test('that Stripe refuses has the reason', async () => {
     const orderId = await cancelled();
-    const { openRefund, recordRefundRefused } = storeOf(database.sql);
+    const { openRefund, recordRefundRefused } = storeOf(sql);
     await openRefund(orderId);
-    const [job] = await database.sql`select id from outbox where order_id = ${orderId} and queue = 'refund'`;
+    const [job] = await sql`select id from outbox where order_id = ${orderId} and queue = 'refund'`;
     await recordRefundRefused(orderId, { code: 'charge_disputed' }, job?.id);
     expect(await refundsOf(orderId)).toMatchObject([{ status: 'refused', failure_code: 'charge_disputed' }]);
   });
@@ -303,8 +296,8 @@ describe('a refund', () => {
   test('is no row where nothing was charged', async () => {
     const order = await carried();
     await order.pay(NEVER);
-    await storeOf(database.sql).cancelOrder(order.orderId, 'operator', 'other');
-    expect(await storeOf(database.sql).openRefund(order.orderId)).toEqual({ kind: 'not_owed' });
+    await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
+    expect(await storeOf(sql).openRefund(order.orderId)).toEqual({ kind: 'not_owed' });
     expect(await refundsOf(order.orderId)).toEqual([]);
   });
 });

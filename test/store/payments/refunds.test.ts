@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { expect, test } from 'vitest';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
 import { noticesDuring } from '../transaction.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 /** A cancelled order and the outbox row of its refund. */
 async function cancelled(paid: boolean) {
-  const { sql } = database;
   const store = await addStoreRow(sql);
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   if (paid) {
@@ -28,24 +24,14 @@ async function cancelled(paid: boolean) {
 }
 
 test.each([
-  [
-    'a refund',
-    true,
-    'refunded',
-    (id: string, job: number) => storeOf(database.sql, 'me').recordRefund(id, 're_1', job),
-  ],
+  ['a refund', true, 'refunded', (id: string, job: number) => storeOf(sql, 'me').recordRefund(id, 're_1', job)],
   [
     'a refused one',
     true,
     'paid',
-    (id: string, job: number) => storeOf(database.sql, 'me').recordRefundRefused(id, { code: 'no' }, job),
+    (id: string, job: number) => storeOf(sql, 'me').recordRefundRefused(id, { code: 'no' }, job),
   ],
-  [
-    'nothing to refund',
-    false,
-    'not_charged',
-    (id: string, job: number) => storeOf(database.sql, 'me').recordUncharged(id, job),
-  ],
+  ['nothing to refund', false, 'not_charged', (id: string, job: number) => storeOf(sql, 'me').recordUncharged(id, job)],
 ])(
   '%s is recorded once, with a notice of details, as it does not concern dispatch',
   async (_what, paid, status, record) => {

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { Point } from '../../../src/geo/point.ts';
 import { PLANNER_DEMAND_MS } from '../../../src/limits.ts';
 import { DEMAND_BACK_MS, DEMAND_WEEKS } from '../../../src/store/planning/demand.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addOrder, addStoreRow, PICKUP, type TestStore } from '../../harness/orders.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addOrder, addStoreRow, PICKUP } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openTransaction } from '../transaction.ts';
 
@@ -14,18 +14,13 @@ const MINUTE_MS = 60_000;
 const NOW_MS = Date.UTC(2026, 2, 4, 12);
 const NORTH: Point = { lat: PICKUP.lat + 0.1, lng: PICKUP.lng };
 
-let database: FreshDatabase;
-let market: TestStore;
-let sample: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-  market = await addStoreRow(database.sql);
-  sample = (await addOrder(database.sql, market)).orderId;
-});
+const database = await useFreshDatabase();
+const { sql } = database;
+const market = await addStoreRow(sql);
+const sample = (await addOrder(sql, market)).orderId;
 beforeEach(async () => {
-  await database.sql`delete from orders where id <> ${sample}`;
+  await sql`delete from orders where id <> ${sample}`;
 });
-afterAll(() => database.drop());
 
 /** Orders as they were made at a time, copied from one that the service made. */
 async function addOrders(
@@ -35,7 +30,7 @@ async function addOrders(
   const { at = PICKUP, count = 1, store = market.retailerId, status = 'pending_dispatch' } = options;
   const { address = 'One Test Square' } = options;
   const time = Math.floor(atMs).toString(16).padStart(12, '0');
-  await database.sql`
+  await sql`
     insert into orders select (jsonb_populate_record(o, jsonb_build_object(
       'id', overlay(overlay(gen_random_uuid()::text placing ${`${time.slice(0, 8)}-${time.slice(8)}`} from 1 for 13)
         placing '7' from 15 for 1),
@@ -43,7 +38,7 @@ async function addOrders(
       'pickup_lng', ${at.lng}::float8, 'pickup_address', ${address}::text, 'retailer_id', ${store}::uuid, 'status', ${status}::text))).*
     from orders o, generate_series(1, ${count}) where o.id = ${sample}`;
 }
-const demand = () => storeOf(database.sql).loadDemand(NOW_MS);
+const demand = () => storeOf(sql).loadDemand(NOW_MS);
 const weights = async () => (await demand()).map(({ weight }) => Number(weight.toFixed(3)));
 
 test('an order counts by its age at its store’s pickup, which is told by name', async () => {
@@ -74,8 +69,7 @@ describe.each([
   /** The same time on the clocks of a place that changes them, and of one that does not. */
   const shownThere = nowMs - WEEK_MS + earlierHours * 3_600_000;
   const shownInArizona = nowMs - WEEK_MS;
-  const read = async () =>
-    (await storeOf(database.sql).loadDemand(nowMs)).map(({ point, weight }) => [point.lat, weight]);
+  const read = async () => (await storeOf(sql).loadDemand(nowMs)).map(({ point, weight }) => [point.lat, weight]);
 
   test('past weeks count by the clocks of the pickup, also where they were not changed', async () => {
     const phoenix = { at: NORTH, address: '2 N Central Ave, Phoenix, AZ 85004' };
@@ -95,8 +89,8 @@ describe.each([
 });
 
 test('neither an order that never was nor one of a suspended store is expected again', async () => {
-  const closed = await addStoreRow(database.sql);
-  await storeOf(database.sql).setRetailerStatus(closed.retailerId, 'suspended');
+  const closed = await addStoreRow(sql);
+  await storeOf(sql).setRetailerStatus(closed.retailerId, 'suspended');
   await addOrders(NOW_MS - 1, { store: closed.retailerId });
   await addOrders(NOW_MS - 1, { status: 'void' });
   expect(await demand()).toEqual([]);
@@ -109,7 +103,7 @@ test('reads orders by their ids, and of each time no more than the newest', asyn
   }
   await addOrders(NOW_MS - 3 * 3_600_000, { count: 50, at: NORTH });
   await addOrders(NOW_MS - MINUTE_MS, { count: 100 });
-  await database.sql`analyze orders`;
+  await sql`analyze orders`;
   const transaction = await openTransaction(database);
   const places = await storeOf(transaction.sql).loadDemand(NOW_MS, 100);
   const [scans] = await transaction.sql`
@@ -121,8 +115,8 @@ test('reads orders by their ids, and of each time no more than the newest', asyn
 });
 
 test('an id that the service makes now is counted now', async () => {
-  await database.sql`delete from orders where id <> ${sample}`;
-  const places = await storeOf(database.sql).loadDemand(Date.now());
+  await sql`delete from orders where id <> ${sample}`;
+  const places = await storeOf(sql).loadDemand(Date.now());
   expect(places).toEqual([{ point: { ...PICKUP, name: 'Corner Market' }, weight: expect.any(Number) }]);
   expect(newId() > sample).toBe(true);
 });

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { IdleWait } from '../../../src/domain/idle-wait.ts';
 import type { Lease } from '../../../src/domain/plan.ts';
 import { IDLE_WAIT_MS, IDLE_WAIT_PAUSE_MS } from '../../../src/limits.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring } from '../transaction.ts';
@@ -11,27 +10,23 @@ import { noticesDuring } from '../transaction.ts';
 const PLACE = { lat: 37.76415, lng: -122.41957, name: 'Corner Market' };
 const OTHER = { lat: 37.8, lng: -122.4, name: null };
 
-let database: FreshDatabase;
-let store: Store;
+const database = await useFreshDatabase();
+const { sql } = database;
 let lease: Lease;
 let driverId: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = storeOf(database.sql, 'me');
-});
+const store = storeOf(sql, 'me');
 beforeEach(async () => {
-  driverId = await addDriverRow(database.sql);
+  driverId = await addDriverRow(sql);
   lease = (await store.takeLease('all', 60_000)) as Lease;
 });
-afterAll(() => database.drop());
 
 const waitAt = async (id = driverId) => (await store.findDriverState(id))?.waitAt;
 const asks = (place: IdleWait['place'] = PLACE, id = driverId): IdleWait[] => [{ driverId: id, place }];
 /** As if the driver had been asked, and come on duty, earlier. */
 const passed = async (ms: number) => {
-  const ago = database.sql`make_interval(secs => ${ms / 1_000})`;
-  await database.sql`update drivers set free_since = free_since - ${ago} where id = ${driverId}`;
-  await database.sql`update driver_waits set asked_at = asked_at - ${ago} where driver_id = ${driverId}`;
+  const ago = sql`make_interval(secs => ${ms / 1_000})`;
+  await sql`update drivers set free_since = free_since - ${ago} where id = ${driverId}`;
+  await sql`update driver_waits set asked_at = asked_at - ${ago} where driver_id = ${driverId}`;
 };
 
 test('a driver who is asked is told the place, and every process hears it', async () => {
@@ -69,7 +64,7 @@ test('a driver is asked no more often than the pause allows, whether they came o
 
 test('a process that lost the lease asks nobody, and ends nothing', async () => {
   await store.writeWaits(lease, asks(), []);
-  const other = await addDriverRow(database.sql);
+  const other = await addDriverRow(sql);
   const notices = await noticesDuring(database, async () => {
     const lost = { ...lease, epoch: lease.epoch - 1 };
     expect(await store.writeWaits(lost, asks(OTHER, other), [driverId])).toBeNull();
@@ -87,7 +82,7 @@ test('who is off duty is not asked', async () => {
 
 test('it does not hold while the driver has an order', async () => {
   await store.writeWaits(lease, asks(), []);
-  await addOrder(database.sql, await addStoreRow(database.sql), { driverId });
+  await addOrder(sql, await addStoreRow(sql), { driverId });
   expect(await store.findDriverState(driverId)).toMatchObject({ orders: [{ id: expect.any(String) }], waitAt: null });
 });
 

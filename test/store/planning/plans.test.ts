@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { OrderExtras } from '../../../src/domain/order.ts';
 import type { Lease } from '../../../src/domain/plan.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../../harness/orders.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
 const MINUTE = 60_000;
 const LONG = 10 * MINUTE;
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
+const store = await addStoreRow(sql);
 beforeEach(async () => {
-  await database.sql`delete from planner_leases`;
-  await database.sql`delete from plans`;
+  await sql`delete from planner_leases`;
+  await sql`delete from plans`;
 });
-const of = (processId: string) => storeOf(database.sql, processId);
-const expire = () => database.sql`update planner_leases set expires_at = now() - interval '1 second'`;
+const of = (processId: string) => storeOf(sql, processId);
+const expire = () => sql`update planner_leases set expires_at = now() - interval '1 second'`;
 const take = async (processId: string): Promise<Lease> => {
   const lease = await of(processId).takeLease('all', LONG);
   if (!lease) throw new Error(`${processId} did not get the right to plan`);
@@ -37,7 +32,7 @@ async function takeAfter(processId: string): Promise<Lease> {
 const [one, two, driver] = [newId(), newId(), newId()];
 const plan = (orderId: string, doorMs = 2_000) => ({ orderId, driverId: driver, pickupMs: 1_000, doorMs });
 const written = async () => {
-  const rows = await database.sql`select order_id, door_at, epoch from plans order by order_id`;
+  const rows = await sql`select order_id, door_at, epoch from plans order by order_id`;
   return new Map(rows.map(({ order_id, door_at, epoch }) => [order_id, [door_at.getTime(), epoch]]));
 };
 
@@ -62,7 +57,7 @@ describe('the right to plan', () => {
   it('goes on behind the epochs of the plans that are left, where its row was lost', async () => {
     await take('a');
     await of('b').writePlans(await takeAfter('b'), [plan(one)], []);
-    await database.sql`delete from planner_leases`;
+    await sql`delete from planner_leases`;
     const lease = await take('c');
     expect(lease).toMatchObject({ epoch: 3 });
     await of('c').writePlans(lease, [plan(two)], [], true);
@@ -99,26 +94,26 @@ describe('an assignment of the planner', () => {
   const near = (driverId: string) => ({ driverId, shownMeters: 120 });
 
   it('is refused once another process plans, and leaves no trace', async () => {
-    const [{ orderId }, driverId] = [await addOrder(database.sql, store), await addDriverRow(database.sql)];
+    const [{ orderId }, driverId] = [await addOrder(sql, store), await addDriverRow(sql)];
     const old = await take('a');
     await expire();
     await take('b');
-    const before = await orderRow(database.sql, orderId);
+    const before = await orderRow(sql, orderId);
     expect(await of('a').assignWaiting(orderId, near(driverId), undefined, old)).toEqual({ kind: 'lease_lost' });
-    expect(await orderRow(database.sql, orderId)).toEqual(before);
+    expect(await orderRow(sql, orderId)).toEqual(before);
   });
 
   it('is refused once the right has expired, whoever has it next', async () => {
-    const [{ orderId }, driverId] = [await addOrder(database.sql, store), await addDriverRow(database.sql)];
+    const [{ orderId }, driverId] = [await addOrder(sql, store), await addDriverRow(sql)];
     const lease = await take('a');
     await expire();
     expect(await of('a').assignWaiting(orderId, near(driverId), undefined, lease)).toEqual({ kind: 'lease_lost' });
   });
 
   it('goes before the time from which an order would go by itself', async () => {
-    const driverId = await addDriverRow(database.sql);
+    const driverId = await addDriverRow(sql);
     const extras = { ...NOTHING, readyAt: new Date(Date.now() + 3 * 60 * MINUTE) };
-    const draft = await draftOrder(database.sql, store, { extras });
+    const draft = await draftOrder(sql, store, { extras });
     await of('a').insertOrders([{ ...draft, dispatchFromMs: Date.now() + 2 * 60 * MINUTE }]);
     expect(await of('a').assignWaiting(draft.id, near(driverId))).toEqual({ kind: 'order_gone' });
     const lease = await take('a');

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { TextResult } from '../../../src/store/texts/messages.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { countSend, openText, recordText, SENDER } from '../../harness/vendor-rows.ts';
 import { noticesDuring } from '../transaction.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 const SENT: TextResult = { status: 'sent', sid: 'SM1' };
 const FAILED: TextResult = { status: 'failed', failureCode: '21610' };
 
 async function owed(smsOptIn = true) {
-  const { sql } = database;
   const store = await addStoreRow(sql);
   const { orderId, jobs, order } = await addOrder(sql, store, { smsOptIn });
   const outboxId = jobs.sms?.id ?? 0;
@@ -38,7 +34,7 @@ async function owed(smsOptIn = true) {
   };
 }
 
-beforeEach(async () => void (await database.sql`delete from text_opt_outs`));
+beforeEach(async () => void (await sql`delete from text_opt_outs`));
 
 test('an opened text has the phone of a customer who consented, the store’s name and the order’s token', async () => {
   const { open, orderId, order, store } = await owed();
@@ -66,7 +62,7 @@ test('no text is opened without consent', async () => {
   const { open } = await owed(false);
   expect(await open()).toBeNull();
   const { open: withdrawn, order } = await owed();
-  await database.sql`update customers set sms_opt_in = false where id = ${order.customerId}`;
+  await sql`update customers set sms_opt_in = false where id = ${order.customerId}`;
   expect(await withdrawn()).toBeNull();
 });
 
@@ -93,9 +89,9 @@ test('a further send is counted before it is made, and of two workers that count
 
 test('no send is counted for an order that has ended, or a phone that opted out', async () => {
   const [ended, out] = [await owed(), await owed()];
-  await database.sql`update orders set status = 'cancelled' where id = ${ended.orderId}`;
+  await sql`update orders set status = 'cancelled' where id = ${ended.orderId}`;
   expect(await ended.open()).toMatchObject({ orderEnded: true, earlierSends: 0, isCounted: false });
-  await database.sql`
+  await sql`
     insert into text_opt_outs (phone_hash, opted_out, source)
     values (encode(sha256(convert_to('+14155550123', 'UTF8')), 'hex'), true, 'twilio')`;
   expect(await out.open()).toMatchObject({ optedOut: true, earlierSends: 0, isCounted: false });
@@ -157,12 +153,11 @@ test('a recorded result stays, and the text is not opened or counted any more', 
   expect(await count(1)).toBe(false);
   await uncount(0);
   expect([await row(), (await events()).length]).toEqual([before, 1]);
-  const [message] = await database.sql`select status, sends from messages where order_id = ${before.id as string}`;
+  const [message] = await sql`select status, sends from messages where order_id = ${before.id as string}`;
   expect({ ...message }).toEqual({ status: 'sent', sends: 1 });
 });
 
 test('one statement opens and records many texts, each with its own result', async () => {
-  const { sql } = database;
   const [first, second, silent] = await Promise.all([owed(), owed(), owed(false)]);
   const ids = [first.orderId, second.orderId, silent.orderId];
   const opened = await storeOf(sql).openTexts(ids, { perPhone: 0, perStore: 0 }, SENDER);

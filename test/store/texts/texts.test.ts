@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { OptionalText, TextKind } from '../../../src/domain/customer-text.ts';
 import { newId } from '../../../src/domain/ids.ts';
 import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../../src/store/texts/text-rows.ts';
 import type { TextReport } from '../../../src/store/texts/text-statuses.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { countSend, openText, recordText, SENDER } from '../../harness/vendor-rows.ts';
 import { noticesDuring } from '../transaction.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 const STAMP = { actionId: null, capturedAt: null };
 const UNBOUNDED = { perPhone: 0, perStore: 0 };
@@ -21,7 +18,6 @@ const ALL: readonly OptionalText[] = ['on_the_way', 'delivered', 'not_delivered'
 
 /** An order with a driver, of a store with these texts. */
 async function assigned(options: { kinds?: readonly OptionalText[]; smsOptIn?: boolean } = {}) {
-  const { sql } = database;
   const store = storeOf(sql, 'me');
   const { retailerId, keyId } = await addStoreRow(sql);
   await store.setTextKinds(retailerId, options.kinds ?? ALL);
@@ -148,7 +144,7 @@ describe('an optional text', () => {
     const bounds = { perPhone: 0, perStore: 5 };
     await store.openTexts([orderId], bounds, SENDER);
     for (let n = 0; n < 2; n++) await store.openOptionalTexts([outboxId], bounds, SENDER);
-    const [counted] = await database.sql`select texts from text_counts where about = ${`store:${retailerId}`}`;
+    const [counted] = await sql`select texts from text_counts where about = ${`store:${retailerId}`}`;
     expect(counted?.texts).toBe(2);
   });
 
@@ -167,7 +163,7 @@ describe('an optional text', () => {
     expect(notices).toEqual([`me:details:${orderId}`]);
     expect(await events()).toEqual([{ sequence: 4, type: 'sms_sent', data: { kind: 'on_the_way' } }]);
     expect(await row()).toMatchObject({ sequence: 4, sms_status: 'queued' });
-    const [job] = await database.sql`select done_at from outbox where id = ${outboxId}`;
+    const [job] = await sql`select done_at from outbox where id = ${outboxId}`;
     expect(job?.done_at).toBeInstanceOf(Date);
     expect(await open()).toBeNull();
   });
@@ -176,7 +172,6 @@ describe('an optional text', () => {
 describe('what Twilio says of a text', () => {
   async function sent(kind: TextKind) {
     const order = await assigned();
-    const { sql } = database;
     const { orderId } = order;
     if (kind === 'tracking') {
       await openText(sql, orderId);
@@ -252,7 +247,7 @@ describe('what Twilio says of a text', () => {
         expect(await say('sender_refused', 'SM1', '30034')).toBe(false);
         expect(await record('SM1')).toBe(false);
         expect(await say('delivered', 'SM1')).toBe(false);
-        const owed = await database.sql`
+        const owed = await sql`
           select queue from outbox where order_id = ${orderId} and done_at is null and run_at > now() + interval '5 minutes'
             and queue in ('sms', 'text')`;
         expect(owed.map(({ queue }) => queue)).toEqual([kind === 'tracking' ? 'sms' : 'text']);
@@ -268,7 +263,7 @@ describe('what Twilio says of a text', () => {
       const queue = kind === 'tracking' ? 'sms' : 'text';
       const pauses = async () =>
         (
-          await database.sql`
+          await sql`
             select round(extract(epoch from run_at - now()) / 60)::int as minutes from outbox
             where order_id = ${orderId} and queue = ${queue} order by id offset 1`
         ).map(({ minutes }) => minutes);
@@ -285,8 +280,8 @@ describe('what Twilio says of a text', () => {
     test('that the sender is refused leaves another send of unknown outcome to be looked up, from its time on', async () => {
       const { say, count, sends, orderId } = await sent(kind);
       const countedAt = async () => {
-        const table = database.sql(kind === 'tracking' ? 'messages' : 'texts');
-        return (await database.sql`select counted_at from ${table} where order_id = ${orderId}`)[0]?.counted_at;
+        const table = sql(kind === 'tracking' ? 'messages' : 'texts');
+        return (await sql`select counted_at from ${table} where order_id = ${orderId}`)[0]?.counted_at;
       };
       await count(1);
       const before = await countedAt();
@@ -313,7 +308,7 @@ describe('what Twilio says of a text', () => {
   test('holds for a text that was given up for want of an answer', async () => {
     const { orderId, jobs, say, status } = await sent('tracking');
     const failed = { status: 'failed', failureCode: 'outcome_unknown' } as const;
-    await recordText(database.sql, orderId, failed, jobs.sms?.id ?? 0);
+    await recordText(sql, orderId, failed, jobs.sms?.id ?? 0);
     expect(await say('delivered')).toBe(true);
     expect(await status()).toEqual(['delivered', null]);
   });
@@ -331,7 +326,7 @@ describe('the list of phones that want no texts', () => {
   const newPhone = () => `+1415777${String(1_000 + phones++)}`;
 
   test('holds what a phone asked for last, and no number', async () => {
-    const store = storeOf(database.sql);
+    const store = storeOf(sql);
     const phone = newPhone();
     expect(await store.findOptOut(phone)).toBeNull();
     expect(await store.setOptOut(phone, false, 'SM1')).toBe(false);
@@ -342,12 +337,12 @@ describe('the list of phones that want no texts', () => {
     expect(await store.findOptOut(phone)).toMatchObject({ optedOut: false });
     expect(await store.setOptOut(phone, true, null)).toBe(true);
     expect(await store.findOptOut(phone)).toMatchObject({ optedOut: true, source: 'operator' });
-    const rows = await database.sql`select to_json(t)::text as row from text_opt_outs t`;
+    const rows = await sql`select to_json(t)::text as row from text_opt_outs t`;
     expect(rows.map(({ row }) => row).join()).not.toContain(phone.slice(1));
   });
 
   test('does not heed a message twice, whatever came between', async () => {
-    const store = storeOf(database.sql);
+    const store = storeOf(sql);
     const phone = newPhone();
     await store.setOptOut(phone, true, 'SM1');
     await store.setOptOut(phone, false, 'SM2');
@@ -356,7 +351,6 @@ describe('the list of phones that want no texts', () => {
   });
 
   test('takes a phone that Twilio refuses because it opted out there, and every kind of text heeds it', async () => {
-    const { sql } = database;
     const phone = newPhone();
     const order = await assigned();
     await sql`update customers set phone = ${phone} where id = ${order.order.customerId}`;
@@ -373,7 +367,6 @@ describe('the list of phones that want no texts', () => {
   });
 
   test('has Twilio asked again after a day by the number that it refused, and by no other', async () => {
-    const { sql } = database;
     const phone = newPhone();
     const other = '+15005550009';
     const { store, orderId, jobs, order } = await assigned();

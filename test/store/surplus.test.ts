@@ -3,13 +3,13 @@ import type { Surplus } from '../../src/store/orders/orders.ts';
 import { orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction } from './transaction.ts';
-import { database, newDriver, newOrder, types, useWebhookWorld } from './webhook-world.ts';
+import { newDriver, newOrder, types, useWebhookWorld } from './webhook-world.ts';
 
-useWebhookWorld();
+const database = await useWebhookWorld();
+const { sql } = database;
 
 /** Orders that have waited for 100, 99, … seconds, oldest first; no other order waits. */
 async function waitingOrders(count: number): Promise<string[]> {
-  const { sql } = database;
   await sql`update orders set status = 'cancelled' where status = 'pending_dispatch'`;
   const ids: string[] = [];
   for (let i = 0; i < count; i++) ids.push(await newOrder());
@@ -20,9 +20,9 @@ async function waitingOrders(count: number): Promise<string[]> {
 }
 const expire = async (changes: Partial<Surplus> = {}) => {
   const surplus = { createdBefore: new Date(), keep: 0, keepIds: [], limit: 1_000, ...changes };
-  return (await storeOf(database.sql, 'me').expireSurplus(surplus)).map(({ id }) => id);
+  return (await storeOf(sql, 'me').expireSurplus(surplus)).map(({ id }) => id);
 };
-const statusOf = async (id: string) => (await orderRow(database.sql, id)).status;
+const statusOf = async (id: string) => (await orderRow(sql, id)).status;
 
 test('the oldest waiting orders expire, as many as the limit says, and the newest are kept', async () => {
   const ids = await waitingOrders(7);
@@ -40,7 +40,7 @@ test('named orders stay besides the newest', async () => {
 
 test('a lost reply is forgotten with its order, so that an equal request makes a new one', async () => {
   const [expired = '', alsoExpired = '', waits = ''] = await waitingOrders(3);
-  const store = storeOf(database.sql, 'me');
+  const store = storeOf(sql, 'me');
   await store.recordLostReplies([
     { fingerprint: 'all gone', orderId: expired },
     { fingerprint: 'some gone', orderId: alsoExpired },
@@ -53,7 +53,6 @@ test('a lost reply is forgotten with its order, so that an equal request makes a
 });
 
 test('an order that is younger, or has a driver, or is being changed, stays', async () => {
-  const { sql } = database;
   const [old = '', locked = '', young = ''] = await waitingOrders(3);
   const taken = await newOrder(await newDriver());
   const other = await openTransaction(database);
@@ -69,7 +68,6 @@ test('an order that is younger, or has a driver, or is being changed, stays', as
 });
 
 test('an expiry of many is for each what the expiry of one is, but for the webhook', async () => {
-  const { sql } = database;
   const [one = '', ...many] = await waitingOrders(3);
   await sql`update orders set expires_at = now() where id = ${one}`;
   // One of them was charged before it was released, and is owed its money.
@@ -110,7 +108,6 @@ test('an expiry of many is for each what the expiry of one is, but for the webho
 
 test('hundreds of orders share notices', async () => {
   const ids = await waitingOrders(1);
-  const { sql } = database;
   await sql`
     insert into orders (id, retailer_id, customer_id, dropoff_address_id, status, delivery_tier, delivery_fee_cents,
       driver_payout_cents, payment_status, sms_status, tracking_token, pickup_address, pickup_lat, pickup_lng,

@@ -5,27 +5,28 @@ import { freshDatabase } from '../../harness/database.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt } from '../../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from '../transaction.ts';
-import { database, newDriver, newOrder, retailerId, STAMP, tell, types, useWebhookWorld } from '../webhook-world.ts';
+import { newDriver, newOrder, retailerId, STAMP, tell, types, useWebhookWorld } from '../webhook-world.ts';
 
-useWebhookWorld();
+const database = await useWebhookWorld();
+const { sql } = database;
 
-const store = () => storeOf(database.sql, 'test');
+const store = storeOf(sql, 'test');
 /** The numbers that came since the last test, with what they are of. */
 async function numbered(): Promise<{ number: number; orderId: string; sequence: number; type: string }[]> {
-  const rows = await database.sql`
+  const rows = await sql`
     select number::int, order_id, sequence, type from store_events where retailer_id = ${retailerId} order by number`;
   return rows.map((row) => ({ number: row.number, orderId: row.order_id, sequence: row.sequence, type: row.type }));
 }
-const lastNumber = async () => Number(await store().readLastEvent());
+const lastNumber = async () => Number(await store.readLastEvent());
 const behind = (number: string) => ({ number, isPlain: false });
 const read = (after: string | null, limit = 100) =>
-  store().readEvents([retailerId], after === null ? null : behind(after), limit);
+  store.readEvents([retailerId], after === null ? null : behind(after), limit);
 
 test('every step of an order is an event with the state that it left, and those of a statement stand together', async () => {
   const driverId = await newDriver();
   const orderId = await newOrder(driverId);
-  await store().pickUpOrder(orderId, driverId, STAMP);
-  await store().deliverOrder(orderId, driverId, 'photo', STAMP);
+  await store.pickUpOrder(orderId, driverId, STAMP);
+  await store.deliverOrder(orderId, driverId, 'photo', STAMP);
   await tell();
   const { events } = await read(null);
   expect(events.map(({ type, data }) => [type, data.sequence, data.status])).toEqual([
@@ -36,7 +37,7 @@ test('every step of an order is an event with the state that it left, and those 
     ['order.proof_available', 4, 'delivered'],
   ]);
   expect(events.at(-1)?.data.photo).toBe(`/orders/${orderId}/photo`);
-  const [event] = await database.sql`select at from order_events where order_id = ${orderId} and sequence = 2`;
+  const [event] = await sql`select at from order_events where order_id = ${orderId} and sequence = 2`;
   expect(events[1]).toEqual({
     cursor: expect.stringMatching(/^\d+$/),
     type: 'order.assigned',
@@ -57,7 +58,7 @@ test('every step of an order is an event with the state that it left, and those 
 test('an order that was given back shows no driver, and says why', async () => {
   const driverId = await newDriver();
   const orderId = await newOrder(driverId);
-  await store().releaseOrder(orderId, driverId, 'vehicle', STAMP);
+  await store.releaseOrder(orderId, driverId, 'vehicle', STAMP);
   await tell();
   const { events } = await read(null);
   expect(events.at(-1)).toMatchObject({
@@ -69,13 +70,12 @@ test('an order that was given back shows no driver, and says why', async () => {
 });
 
 test('a statement of many orders has the event of each', async () => {
-  const { sql } = database;
   const orderIds = [];
   for (let i = 0; i < 5; i++) orderIds.push(await newOrder(await newDriver()));
   const attempts = [];
   for (const orderId of orderIds) attempts.push(await openAttempt(sql, orderId));
   const paid = orderIds.map((orderId) => ({ orderId, attempt: 1, paymentIntentId: `pi_${orderId}`, outboxId: 0 }));
-  await store().recordPaid(paid);
+  await store.recordPaid(paid);
   await tell();
   const events = (await numbered()).filter(({ type }) => type === 'order.paid');
   expect(events.map(({ orderId }) => orderId).toSorted()).toEqual(orderIds.toSorted());
@@ -87,7 +87,7 @@ test('a statement of many orders has the event of each', async () => {
 
 test('an event that the version before or a person writes has a number too', async () => {
   const orderId = await newOrder();
-  await database.sql`
+  await sql`
     with changed as (
       update orders set status = 'cancelled', sequence = sequence + 1 where id = ${orderId} returning id, sequence
     )
@@ -104,7 +104,7 @@ test('an event that the version before or a person writes has a number too', asy
 
 test('an event whose delivery the version before has made gets no second one', async () => {
   const orderId = await newOrder();
-  await database.sql`
+  await sql`
     with changed as (
       update orders set status = 'cancelled', sequence = sequence + 1 where id = ${orderId}
       returning id, sequence, retailer_id
@@ -126,7 +126,7 @@ test('an event that is committed late gets a later number, and no reader skips i
   const after = (await read(null)).nextCursor;
   const other = await openTransaction(database);
   await storeOf(other.sql, 'other').cancelOrder(early, 'operator', 'other');
-  await store().cancelOrder(late, 'operator', 'other');
+  await store.cancelOrder(late, 'operator', 'other');
   await tell();
   const first = await read(after);
   expect(first.events.map(({ data }) => data.order_id)).toEqual([late]);
@@ -137,15 +137,14 @@ test('an event that is committed late gets a later number, and no reader skips i
 });
 
 test('writers at once leave no gap, double nothing, and keep the order of each order', async () => {
-  const { sql } = database;
   const orderIds: string[] = [];
   const before = await lastNumber();
   for (let i = 0; i < 20; i++) {
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
     orderIds.push(orderId);
-    await store().pickUpOrder(orderId, driverId, STAMP);
-    await store().markUndeliverable(orderId, driverId, 'other', STAMP);
+    await store.pickUpOrder(orderId, driverId, STAMP);
+    await store.markUndeliverable(orderId, driverId, 'other', STAMP);
   }
   const connections = [0, 1, 2].map((n) => connect({ url: database.url, applicationName: `writer ${n}`, max: 1 }));
   onTestFinished(async () => void (await Promise.all(connections.map((each) => each.end({ timeout: 1 })))));
@@ -188,7 +187,7 @@ test('a writer that dies in the middle has done nothing, and the next one does i
   const dying = connect({ url: database.url, applicationName: 'dying', max: 1 });
   await dying.unsafe('begin').simple();
   expect(await storeOf(dying, 'dying').numberEvents()).toMatchObject({ events: 2, outbox: [{ queue: 'webhook' }] });
-  await database.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dying'`;
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dying'`;
   await dying.end({ timeout: 1 });
   expect(await lastNumber()).toBe(before);
   expect(await tell()).toMatchObject({ events: 2, outbox: [{ queue: 'webhook' }] });
@@ -197,7 +196,6 @@ test('a writer that dies in the middle has done nothing, and the next one does i
 });
 
 test('a restored copy of the tables goes on with the next number, and cursors stay good', async () => {
-  const { sql } = database;
   await newOrder(await newDriver());
   await tell();
   await newOrder();
@@ -238,12 +236,11 @@ test('pages follow each other, and a page that is not full goes to the last numb
 });
 
 test('a plain number is known up to the last one that was shown as such, so that none measures what came since', async () => {
-  const { sql } = database;
   await newOrder();
   await tell();
   const last = await lastNumber();
   const isUnknown = async (number: number) =>
-    (await store().readEvents([retailerId], { number: String(number), isPlain: true }, 100)).isUnknown;
+    (await store.readEvents([retailerId], { number: String(number), isPlain: true }, 100)).isUnknown;
   await sql`update event_head set plain_number = number - 1, plain_until = now() - interval '1 second'`;
   expect([await isUnknown(last - 1), await isUnknown(last), await isUnknown(last + 1)]).toEqual([false, true, true]);
   // While a process of the version before may be at work, it shows what is given, by itself too.
@@ -262,33 +259,32 @@ test('a store reads its own events alone, and a reader of several stores reads t
   const [own, elsewhere] = [retailerId, crypto.randomUUID()];
   const mine = await newOrder();
   await tell();
-  await database.sql`
+  await sql`
     with head as (update event_head set number = number + 1 returning number)
     insert into store_events select number, gen_random_uuid(), 1, ${elsewhere}, 'order.created', now(), 'x', 'y' from head`;
   await newOrder();
   await tell();
   expect((await read(null)).events.every(({ data }) => data.retailer_id === own)).toBe(true);
-  const { events } = await store().readEvents([elsewhere, own], null, 100);
+  const { events } = await store.readEvents([elsewhere, own], null, 100);
   expect(events.map(({ data }) => data.retailer_id)).toEqual([own, elsewhere, own]);
   expect(events[0]?.data.order_id).toBe(mine);
 });
 
 test('old events are deleted in steps, the last number stays, and an old cursor hears of it', async () => {
-  const { sql } = database;
   for (let i = 0; i < 3; i++) await newOrder();
   await tell();
   const { events } = await read(null);
   await sql`update store_events set at = now() - interval '31 days' where number <= ${events[1]?.cursor ?? ''}`;
   const last = await lastNumber();
-  expect(await store().pruneEvents(30, 1)).toBe(1);
-  while ((await store().pruneEvents(30, 5)) > 0);
+  expect(await store.pruneEvents(30, 1)).toBe(1);
+  while ((await store.pruneEvents(30, 5)) > 0);
   expect((await read(null)).events).toEqual(events.slice(2));
   expect(await lastNumber()).toBe(last);
   expect((await read(null)).lostBefore).toBeNull();
   expect((await read(events[0]?.cursor ?? '')).lostBefore).toBeInstanceOf(Date);
   expect((await read(events[1]?.cursor ?? '')).lostBefore).toBeNull();
   await sql`update store_events set at = now() - interval '31 days'`;
-  while ((await store().pruneEvents(30, 5)) > 0);
+  while ((await store.pruneEvents(30, 5)) > 0);
   expect(await lastNumber()).toBe(last);
   await newOrder();
   await tell();
@@ -305,15 +301,15 @@ test('readers get one notice a turn with the stores that have events', async () 
 
 test('the lag counts what has no number', async () => {
   await tell();
-  expect(await store().readEventLag()).toEqual({ events: 0, oldestSeconds: 0 });
+  expect(await store.readEventLag()).toEqual({ events: 0, oldestSeconds: 0 });
   const orderId = await newOrder();
-  await database.sql`update unnumbered_events set at = now() - interval '1 minute' where order_id = ${orderId}`;
-  const { events, oldestSeconds } = await store().readEventLag();
+  await sql`update unnumbered_events set at = now() - interval '1 minute' where order_id = ${orderId}`;
+  const { events, oldestSeconds } = await store.readEventLag();
   expect(events).toBe(1);
   expect(oldestSeconds).toBeGreaterThanOrEqual(60);
 });
 
 test('the table of what is told has the types of the code', async () => {
-  const rows = await database.sql`select type from told_events`;
+  const rows = await sql`select type from told_events`;
   expect(rows.map(({ type }) => type).toSorted()).toEqual([...STORE_EVENT_TYPES].toSorted());
 });

@@ -5,10 +5,7 @@ import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../../harness/vendor-rows.ts';
 import { noticesDuring } from '../transaction.ts';
 
-useWebhookWorld();
-
 import {
-  database,
   deliveriesOf,
   endpoint,
   fail,
@@ -27,11 +24,14 @@ import {
   useWebhookWorld,
 } from '../webhook-world.ts';
 
+const database = await useWebhookWorld();
+const { sql } = database;
+
 describe('a delivery is made', () => {
   it('of an order that is assigned at once', async () => {
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
-    const [event] = await database.sql`
+    const [event] = await sql`
       select sequence, at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
     expect(await deliveriesOf(orderId)).toEqual([
       {
@@ -52,7 +52,6 @@ describe('a delivery is made', () => {
   });
 
   it('of every step of a delivery, each with the sequence of its event', async () => {
-    const { sql } = database;
     const driverId = await newDriver();
     const orderId = await newOrder();
     expect(await deliveriesOf(orderId)).toEqual([]);
@@ -70,7 +69,6 @@ describe('a delivery is made', () => {
   });
 
   it('of a parcel that could not be handed over and came back', async () => {
-    const { sql } = database;
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
     await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
@@ -84,7 +82,6 @@ describe('a delivery is made', () => {
   });
 
   it('of a cancelled order and its refund', async () => {
-    const { sql } = database;
     const orderId = await newOrder(await newDriver());
     const attempt = await openAttempt(sql, orderId);
     await recordAttempt(sql, attempt as never, { status: 'paid', paymentIntentId: 'pi_1' }, 0, 'test');
@@ -98,7 +95,6 @@ describe('a delivery is made', () => {
   });
 
   it('of a card that was declined for good, and of nothing else about payments and texts', async () => {
-    const { sql } = database;
     const orderId = await newOrder(await newDriver());
     await sql`insert into messages (order_id, status) values (${orderId}, 'sending')`;
     await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, 0, 'test');
@@ -111,7 +107,6 @@ describe('a delivery is made', () => {
   });
 
   it('of an order that expires', async () => {
-    const { sql } = database;
     const orderId = await newOrder();
     await sql`update orders set expires_at = now() where id = ${orderId}`;
     await storeOf(sql, 'test').expireOrder(orderId);
@@ -119,7 +114,6 @@ describe('a delivery is made', () => {
   });
 
   it('without anything about the customer', async () => {
-    const { sql } = database;
     const orderId = await newOrder(await newDriver());
     await storeOf(sql, 'test').cancelOrder(orderId, { retailerId }, 'customer_request');
     const text = JSON.stringify(await deliveriesOf(orderId));
@@ -130,24 +124,24 @@ describe('a delivery is made', () => {
 describe('a change without a delivery', () => {
   const count = async () => {
     await tell();
-    return (await database.sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
+    return (await sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
   };
   const liveOneOrder = async () => {
     const orderId = await newOrder(await newDriver());
-    await storeOf(database.sql, 'test').cancelOrder(orderId, 'operator', 'other');
+    await storeOf(sql, 'test').cancelOrder(orderId, 'operator', 'other');
     await tell();
-    return (await database.sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
+    return (await sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
   };
 
   it('writes neither delivery nor job for a store without an endpoint', async () => {
-    await storeOf(database.sql).disableWebhook(retailerId);
+    await storeOf(sql).disableWebhook(retailerId);
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
   });
 
   it('writes neither delivery nor job for a disabled endpoint', async () => {
-    await database.sql`update webhook_endpoints set disabled_at = now() where retailer_id = ${retailerId}`;
+    await sql`update webhook_endpoints set disabled_at = now() where retailer_id = ${retailerId}`;
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
@@ -156,7 +150,7 @@ describe('a change without a delivery', () => {
   it('writes nothing if the order was not changed', async () => {
     const orderId = await newOrder(await newDriver());
     const before = await count();
-    expect(await storeOf(database.sql, 'test').pickUpOrder(orderId, newId(), STAMP)).toBeNull();
+    expect(await storeOf(sql, 'test').pickUpOrder(orderId, newId(), STAMP)).toBeNull();
     expect(await count()).toBe(before);
   });
 });
@@ -165,7 +159,7 @@ describe('an attempt', () => {
   it('sends the stored text unchanged', async () => {
     const delivery = await newDelivery();
     expect(delivery).toMatchObject({ attempts: 0, endpoint: { url: URL_OF_STORE, heldSeconds: 0 } });
-    const [row] = await database.sql`select payload::text as text from webhook_deliveries where id = ${delivery.id}`;
+    const [row] = await sql`select payload::text as text from webhook_deliveries where id = ${delivery.id}`;
     expect(delivery.payload).toBe(row?.text);
     expect(JSON.parse(delivery.payload)).toMatchObject({ type: 'order.assigned' });
   });
@@ -173,15 +167,14 @@ describe('an attempt', () => {
   it('that was accepted ends the delivery and the endpoint’s failures', async () => {
     const delivery = await newDelivery();
     await failingFor(600);
-    await storeOf(database.sql).recordDelivered(delivery, '204');
+    await storeOf(sql).recordDelivered(delivery, '204');
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1, result: '204' });
     expect((await job(delivery.outboxId))?.done_at).toBeInstanceOf(Date);
     expect(await endpoint()).toMatchObject({ failing_since: null, retry_at: null });
-    expect(await storeOf(database.sql).openDelivery(delivery.outboxId)).toBeNull();
+    expect(await storeOf(sql).openDelivery(delivery.outboxId)).toBeNull();
   });
 
   it('that failed is relayed again under a new job id, and by the sweeper if the queue loses it', async () => {
-    const { sql } = database;
     const delivery = await newDelivery();
     const { outbox, disabled } = await fail(delivery, 120);
     expect(disabled).toBe(false);
@@ -205,7 +198,7 @@ describe('an attempt', () => {
 
   it('that failed after another one was accepted changes nothing', async () => {
     const delivery = await newDelivery();
-    await storeOf(database.sql).recordDelivered(delivery, '204');
+    await storeOf(sql).recordDelivered(delivery, '204');
     expect(await fail(delivery)).toEqual({ outbox: [], disabled: false });
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered', attempts: 1 });
     expect(await endpoint()).toMatchObject({ failing_since: null });
@@ -230,7 +223,6 @@ describe('an attempt', () => {
   });
 
   it('that fails after the sweeper has relayed it leaves the sweeper’s job only', async () => {
-    const { sql } = database;
     const delivery = await newDelivery();
     await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
     expect((await storeOf(sql).takeExpired(1_000)).map(({ id }) => id)).toContain(delivery.outboxId);
@@ -241,10 +233,10 @@ describe('an attempt', () => {
 
   it('without an endpoint gives the delivery up', async () => {
     const delivery = await newDelivery();
-    await storeOf(database.sql).disableWebhook(retailerId);
-    const opened = (await storeOf(database.sql).openDelivery(delivery.outboxId)) as OwedDelivery;
+    await storeOf(sql).disableWebhook(retailerId);
+    const opened = (await storeOf(sql).openDelivery(delivery.outboxId)) as OwedDelivery;
     expect(opened.endpoint).toBeNull();
-    await storeOf(database.sql).recordUndeliverable(opened, 'no_endpoint');
+    await storeOf(sql).recordUndeliverable(opened, 'no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
   });
 });
@@ -252,10 +244,10 @@ describe('an attempt', () => {
 describe('deliveries', () => {
   it('are listed newest first, by store and by status', async () => {
     const [first, second] = [await newDelivery(), await newDelivery()];
-    await storeOf(database.sql).recordDelivered(first, '200');
+    await storeOf(sql).recordDelivered(first, '200');
     const all = { retailerIds: [retailerId], orderId: null, since: null, until: null, text: null };
     const read = async (status: 'pending' | 'delivered' | null) =>
-      (await storeOf(database.sql).listDeliveries({ ...all, status }, { limit: 10, after: null })).rows;
+      (await storeOf(sql).listDeliveries({ ...all, status }, { limit: 10, after: null })).rows;
     const list = async (...status: Parameters<typeof read>) => (await read(...status)).map((row) => row.delivery_id);
     expect(await list(null)).toEqual([second.id, first.id]);
     expect(await list('delivered')).toEqual([first.id]);
@@ -266,7 +258,6 @@ describe('deliveries', () => {
   });
 
   it('are replayed with the same id and body for another day', async () => {
-    const { sql } = database;
     const delivery = await newDelivery();
     await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;
     await fail(delivery, null);
@@ -284,7 +275,6 @@ describe('deliveries', () => {
   });
 
   it('are not replayed while they are pending, nor without an endpoint', async () => {
-    const { sql } = database;
     const delivery = await newDelivery();
     expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('still_tried');
     await storeOf(sql).recordDelivered(delivery, '200');
@@ -295,7 +285,6 @@ describe('deliveries', () => {
   });
 
   it('are deleted after 30 days, but not while they are pending', async () => {
-    const { sql } = database;
     const [old, pending, young] = [await newDelivery(), await newDelivery(), await newDelivery()];
     await storeOf(sql).recordDelivered(old, '200');
     await storeOf(sql).recordDelivered(young, '200');

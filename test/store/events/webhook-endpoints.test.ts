@@ -3,10 +3,7 @@ import { newId } from '../../../src/domain/ids.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring } from '../transaction.ts';
 
-useWebhookWorld();
-
 import {
-  database,
   endpoint,
   fail,
   failingFor,
@@ -21,6 +18,9 @@ import {
   useWebhookWorld,
 } from '../webhook-world.ts';
 
+const database = await useWebhookWorld();
+const { sql } = database;
+
 describe('an endpoint', () => {
   it('that fails now and then is not held', async () => {
     const delivery = await newDelivery();
@@ -32,7 +32,7 @@ describe('an endpoint', () => {
 
   it('that has failed for long is left alone for a quarter of that time, at most 15 minutes', async () => {
     const delivery = await newDelivery();
-    const held = async () => (await storeOf(database.sql).openDelivery(delivery.outboxId))?.endpoint?.heldSeconds;
+    const held = async () => (await storeOf(sql).openDelivery(delivery.outboxId))?.endpoint?.heldSeconds;
     await failingFor(400);
     await fail(delivery);
     expect(await held()).toBeCloseTo(100, -1);
@@ -49,7 +49,7 @@ describe('an endpoint', () => {
     expect((await fail(await reopened(first))).disabled).toBe(true);
     expect((await fail(second)).disabled).toBe(false);
     expect(await endpoint()).toMatchObject({ disabled_at: expect.any(Date), disabled_because: 'failing' });
-    expect((await storeOf(database.sql).openDelivery(first.outboxId))?.endpoint).toBeNull();
+    expect((await storeOf(sql).openDelivery(first.outboxId))?.endpoint).toBeNull();
   });
 
   it('that is gone is disabled at once', async () => {
@@ -70,44 +70,43 @@ describe('an endpoint', () => {
 
   it('that was replaced meanwhile does not inherit a success', async () => {
     const [old, young] = [await newDelivery(), await newDelivery()];
-    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
+    await storeOf(sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
     await fail(await reopened(young));
-    await storeOf(database.sql).recordDelivered(old, '204');
+    await storeOf(sql).recordDelivered(old, '204');
     expect(await show(old.id)).toMatchObject({ status: 'delivered' });
     expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
   });
 
   it('that was replaced meanwhile does not inherit a failure', async () => {
     const delivery = await newDelivery();
-    await storeOf(database.sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
+    await storeOf(sql).setWebhook(retailerId, 'https://new.test/', 'whsec_bmV3');
     await fail(delivery, null, 'gone');
     expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
   });
 
   it('that is enabled again keeps its secret and starts anew', async () => {
     await fail(await newDelivery(), null, 'gone');
-    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
+    expect(await storeOf(sql).enableWebhook(retailerId)).toBe(true);
     expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
     expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
-    expect(await storeOf(database.sql).enableWebhook(newId())).toBe(false);
-    expect(await storeOf(database.sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
+    expect(await storeOf(sql).enableWebhook(newId())).toBe(false);
+    expect(await storeOf(sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBe(false);
   });
 
   it('that is switched off gets nothing, keeps its address and secret, and is switched on again', async () => {
     const delivery = await newDelivery();
-    expect(await storeOf(database.sql).disableWebhook(retailerId)).toBe(true);
+    expect(await storeOf(sql).disableWebhook(retailerId)).toBe(true);
     expect(await endpoint()).toMatchObject({ disabled_because: 'off', disabled_at: expect.any(Date) });
     expect(await types(await newOrder(await newDriver()))).toEqual([]);
     expect(await reopened(delivery)).toMatchObject({ endpoint: null });
-    const { webhooks } = await storeOf(database.sql).readStats();
+    const { webhooks } = await storeOf(sql).readStats();
     expect(JSON.stringify(webhooks)).not.toContain(retailerId);
-    expect(await storeOf(database.sql).enableWebhook(retailerId)).toBe(true);
+    expect(await storeOf(sql).enableWebhook(retailerId)).toBe(true);
     expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', url: URL_OF_STORE, disabled_at: null });
     expect(await reopened(delivery)).toMatchObject({ endpoint: { url: URL_OF_STORE } });
   });
 
   it.each(['set anew', 'enabled'])('that is %s has its waiting deliveries made at once', async (how) => {
-    const { sql } = database;
     const [waiting, due] = [await newDelivery(), await newDelivery()];
     await fail(waiting, 14_400, 'refuses');
     const [other] = await sql`

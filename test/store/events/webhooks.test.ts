@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { WebhookOwner } from '../../../src/domain/webhook.ts';
-import { storeOf } from '../../harness/store.ts';
-import { noticesDuring, openTransaction, untilBlocked } from '../transaction.ts';
-
-useWebhookWorld();
-
 import { MAX_WEBHOOKS_SET } from '../../../src/limits.ts';
 import { WEBHOOK_OLD_SECRET_SECONDS } from '../../../src/store/events/webhooks.ts';
+import { storeOf } from '../../harness/store.ts';
+import { noticesDuring, openTransaction, untilBlocked } from '../transaction.ts';
 import {
-  database,
   endpoint,
   fail,
   job,
@@ -24,31 +20,34 @@ import {
   useWebhookWorld,
 } from '../webhook-world.ts';
 
-const store = () => storeOf(database.sql, 'me');
+const database = await useWebhookWorld();
+const { sql } = database;
+
+const store = storeOf(sql, 'me');
 const owner = (): WebhookOwner => ({ kind: 'store', id: retailerId });
 const another = (): WebhookOwner => ({ kind: 'store', id: newId() });
 const NEW = { url: 'https://more.test/hook', secret: 'whsec_bmV3' };
 const ASSIGNED = ['order.assigned'];
 
 async function added(of: WebhookOwner = owner(), eventTypes: string[] | null = ASSIGNED): Promise<string> {
-  const webhook = await store().addWebhook(of, { ...NEW, id: newId(), eventTypes });
+  const webhook = await store.addWebhook(of, { ...NEW, id: newId(), eventTypes });
   return webhook?.id ?? expect.fail('no webhook was added');
 }
 
-const rowOf = async (id: string) => (await database.sql`select * from webhooks where id = ${id}`)[0];
+const rowOf = async (id: string) => (await sql`select * from webhooks where id = ${id}`)[0];
 
 describe('an owner', () => {
   it('has at most five webhooks, also when all are added at once', async () => {
     const results = await Promise.all(
       Array.from({ length: 2 * MAX_WEBHOOKS_SET }, () =>
-        store().addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null }),
+        store.addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null }),
       ),
     );
     expect(results.filter((result) => result !== null)).toHaveLength(MAX_WEBHOOKS_SET - 1);
-    const [first, ...rest] = await store().listWebhooks(owner());
+    const [first, ...rest] = await store.listWebhooks(owner());
     expect(first).toMatchObject({ id: retailerId, setBy: 'operator', url: URL_OF_STORE });
     expect(rest).toHaveLength(MAX_WEBHOOKS_SET - 1);
-    expect(await store().removeWebhook(owner(), rest[0]?.id ?? '')).toBe(true);
+    expect(await store.removeWebhook(owner(), rest[0]?.id ?? '')).toBe(true);
     await added();
   });
 
@@ -58,7 +57,7 @@ describe('an owner', () => {
     expect(
       await storeOf(other.sql, 'other').addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null }),
     ).not.toBeNull();
-    const late = store().addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null });
+    const late = store.addWebhook(owner(), { ...NEW, id: newId(), eventTypes: null });
     await untilBlocked(database);
     await other.commit();
     expect(await late).toBeNull();
@@ -67,23 +66,23 @@ describe('an owner', () => {
   it('may be an organization, whose webhooks are not its stores’', async () => {
     const organization: WebhookOwner = { kind: 'organization', id: newId() };
     const id = await added(organization);
-    expect(await store().listWebhooks(organization)).toMatchObject([{ id, setBy: 'key' }]);
-    expect(await store().findWebhook(owner(), id)).toBeNull();
-    await database.sql`update retailers set organization_id = ${organization.id} where id = ${retailerId}`;
+    expect(await store.listWebhooks(organization)).toMatchObject([{ id, setBy: 'key' }]);
+    expect(await store.findWebhook(owner(), id)).toBeNull();
+    await sql`update retailers set organization_id = ${organization.id} where id = ${retailerId}`;
     expect(await newDelivery(id)).toMatchObject({ endpoint: { id, ownerId: organization.id } });
   });
 
   it('neither sees nor changes the webhooks of another one', async () => {
     const id = await added();
     const before = await rowOf(id);
-    expect(await store().findWebhook(another(), id)).toBeNull();
-    expect(await store().findWebhookAddress(another(), id)).toBeNull();
-    expect(await store().changeWebhookOf(another(), id, { url: 'https://stolen.test/', enabled: false })).toBeNull();
-    expect(await store().rotateWebhookSecret(another(), id, 'whsec_c3RvbGVu')).toBeNull();
-    expect(await store().removeWebhook(another(), id)).toBe(false);
-    expect(await store().listDeliveriesOf(another(), id, { status: null, limit: 10, cursor: null })).toBeNull();
-    expect(await store().listWebhooks(another())).toEqual([]);
-    expect(await store().findWebhook({ kind: 'organization', id: retailerId }, id)).toBeNull();
+    expect(await store.findWebhook(another(), id)).toBeNull();
+    expect(await store.findWebhookAddress(another(), id)).toBeNull();
+    expect(await store.changeWebhookOf(another(), id, { url: 'https://stolen.test/', enabled: false })).toBeNull();
+    expect(await store.rotateWebhookSecret(another(), id, 'whsec_c3RvbGVu')).toBeNull();
+    expect(await store.removeWebhook(another(), id)).toBe(false);
+    expect(await store.listDeliveriesOf(another(), id, { status: null, limit: 10, cursor: null })).toBeNull();
+    expect(await store.listWebhooks(another())).toEqual([]);
+    expect(await store.findWebhook({ kind: 'organization', id: retailerId }, id)).toBeNull();
     expect(await rowOf(id)).toEqual(before);
   });
 });
@@ -91,26 +90,26 @@ describe('an owner', () => {
 describe('a webhook', () => {
   it('shows its secret in no list', async () => {
     await added();
-    expect(JSON.stringify(await store().listWebhooks(owner()))).not.toContain('whsec_');
+    expect(JSON.stringify(await store.listWebhooks(owner()))).not.toContain('whsec_');
   });
 
   it('changes in what is given, and in nothing else', async () => {
     const id = await added();
-    expect(await store().changeWebhookOf(owner(), id, { eventTypes: ['order.paid'] })).toMatchObject({
+    expect(await store.changeWebhookOf(owner(), id, { eventTypes: ['order.paid'] })).toMatchObject({
       url: NEW.url,
       eventTypes: ['order.paid'],
       disabledAt: null,
     });
-    expect(await store().changeWebhookOf(owner(), id, { enabled: false })).toMatchObject({
+    expect(await store.changeWebhookOf(owner(), id, { enabled: false })).toMatchObject({
       eventTypes: ['order.paid'],
       disabledBecause: 'off',
     });
-    const moved = await store().changeWebhookOf(owner(), id, { url: 'https://moved.test/' });
+    const moved = await store.changeWebhookOf(owner(), id, { url: 'https://moved.test/' });
     expect(moved).toMatchObject({ url: 'https://moved.test/', disabledBecause: 'off' });
-    const all = await store().changeWebhookOf(owner(), id, { eventTypes: null, enabled: true });
+    const all = await store.changeWebhookOf(owner(), id, { eventTypes: null, enabled: true });
     expect(all).toMatchObject({ eventTypes: null, disabledAt: null, disabledBecause: null });
     expect(await rowOf(id)).toMatchObject({ secret: NEW.secret });
-    expect(await store().changeWebhookOf(owner(), id, {})).toMatchObject({ url: 'https://moved.test/' });
+    expect(await store.changeWebhookOf(owner(), id, {})).toMatchObject({ url: 'https://moved.test/' });
   });
 
   it('that is enabled or moved has its own waiting deliveries made at once, and those of no other', async () => {
@@ -119,8 +118,8 @@ describe('a webhook', () => {
     await fail(own, 14_400, 'refuses');
     await fail(others, 14_400, 'refuses');
     const notices = await noticesDuring(database, async () => {
-      await store().changeWebhookOf(owner(), id, { eventTypes: ['order.paid'] });
-      await store().changeWebhookOf(owner(), id, { enabled: true });
+      await store.changeWebhookOf(owner(), id, { eventTypes: ['order.paid'] });
+      await store.changeWebhookOf(owner(), id, { enabled: true });
     });
     expect(notices).toEqual(['me:jobs:1']);
     expect(await reopened(own)).toMatchObject({ dueInSeconds: 0 });
@@ -128,7 +127,6 @@ describe('a webhook', () => {
   });
 
   it('that fails is held and disabled by itself; the store’s other one is not', async () => {
-    const { sql } = database;
     const id = await added();
     const [failing, healthy] = [await newDelivery(id), await newDelivery()];
     await sql`update webhooks set failing_since = now() - interval '400 seconds' where id = ${id}`;
@@ -139,22 +137,22 @@ describe('a webhook', () => {
     expect((await fail(await reopened(failing))).disabled).toBe(true);
     expect(await rowOf(id)).toMatchObject({ disabled_because: 'failing' });
     expect(await endpoint()).toMatchObject({ disabled_at: null, failing_since: null });
-    const { rows } = await store().listRetailers(
+    const { rows } = await store.listRetailers(
       { status: null, since: null, until: null, text: retailerId },
       { limit: 1, after: null },
     );
     expect(rows).toMatchObject([{ retailer_id: retailerId, attention: 'webhook disabled' }]);
-    expect(JSON.stringify((await store().readStats()).webhooks)).toContain(id);
+    expect(JSON.stringify((await store.readStats()).webhooks)).toContain(id);
   });
 
   it('that is removed ends its waiting deliveries without an attempt, and no other’s', async () => {
     const id = await added();
     const [own, others] = [await newDelivery(id), await newDelivery()];
-    expect(await store().removeWebhook(owner(), id)).toBe(true);
-    expect(await store().removeWebhook(owner(), id)).toBe(false);
+    expect(await store.removeWebhook(owner(), id)).toBe(true);
+    expect(await store.removeWebhook(owner(), id)).toBe(false);
     const opened = await reopened(own);
     expect(opened.endpoint).toBeNull();
-    await store().recordUndeliverable(opened, 'no_endpoint');
+    await store.recordUndeliverable(opened, 'no_endpoint');
     expect(await show(own.id)).toMatchObject({ status: 'failed', result: 'no_endpoint', attempts: 0 });
     expect((await reopened(others)).endpoint).toMatchObject({ id: retailerId, url: URL_OF_STORE });
   });
@@ -162,28 +160,27 @@ describe('a webhook', () => {
 
 describe('a rotation', () => {
   it('has both secrets in force for a day, and then the new one alone', async () => {
-    const { sql } = database;
     const id = await added();
     const delivery = await newDelivery(id);
     expect(delivery.endpoint).toMatchObject({ secret: NEW.secret, oldSecret: null });
-    const rotated = await store().rotateWebhookSecret(owner(), id, 'whsec_c2Vjb25k');
+    const rotated = await store.rotateWebhookSecret(owner(), id, 'whsec_c2Vjb25k');
     const leftMs = (rotated?.oldSecretUntil?.getTime() ?? 0) - Date.now();
     expect(leftMs / 1_000 / WEBHOOK_OLD_SECRET_SECONDS).toBeCloseTo(1, 2);
     expect((await reopened(delivery)).endpoint).toMatchObject({ secret: 'whsec_c2Vjb25k', oldSecret: NEW.secret });
-    expect(await store().forgetOldSecrets()).toBe(0);
+    expect(await store.forgetOldSecrets()).toBe(0);
     await sql`update webhooks set old_secret_until = now() - interval '1 second' where id = ${id}`;
     expect((await reopened(delivery)).endpoint).toMatchObject({ secret: 'whsec_c2Vjb25k', oldSecret: null });
-    expect(await store().findWebhookAddress(owner(), id)).toMatchObject({ oldSecret: null });
-    expect(await store().findWebhook(owner(), id)).toMatchObject({ oldSecretUntil: null });
-    expect(await store().forgetOldSecrets()).toBe(1);
+    expect(await store.findWebhookAddress(owner(), id)).toMatchObject({ oldSecret: null });
+    expect(await store.findWebhook(owner(), id)).toMatchObject({ oldSecretUntil: null });
+    expect(await store.forgetOldSecrets()).toBe(1);
     expect(await rowOf(id)).toMatchObject({ secret: 'whsec_c2Vjb25k', old_secret: null, old_secret_until: null });
   });
 
   it('after another one keeps the last secret but one alone', async () => {
     const id = await added();
-    await store().rotateWebhookSecret(owner(), id, 'whsec_c2Vjb25k');
-    await store().rotateWebhookSecret(owner(), id, 'whsec_dGhpcmQ=');
-    expect(await store().findWebhookAddress(owner(), id)).toMatchObject({
+    await store.rotateWebhookSecret(owner(), id, 'whsec_c2Vjb25k');
+    await store.rotateWebhookSecret(owner(), id, 'whsec_dGhpcmQ=');
+    expect(await store.findWebhookAddress(owner(), id)).toMatchObject({
       secret: 'whsec_dGhpcmQ=',
       oldSecret: 'whsec_c2Vjb25k',
     });
@@ -194,7 +191,7 @@ describe('an event', () => {
   /** Which webhooks are told of an order by which event, and in which queue the job is. */
   async function toldOf(orderId: string): Promise<string[]> {
     await tell();
-    const rows = await database.sql`
+    const rows = await sql`
       select d.webhook_id, d.type, b.queue from webhook_deliveries d join outbox b on b.id = d.outbox_id
       where d.order_id = ${orderId} order by d.sequence, d.type, d.outbox_id`;
     return rows.map((row) => `${row.type} ${row.queue} ${row.webhook_id}`);
@@ -202,8 +199,8 @@ describe('an event', () => {
 
   it('is told to each enabled webhook whose filter has its type, in the queue of its kind', async () => {
     const [all, paid, off] = [await added(owner(), null), await added(), await added()];
-    await store().changeWebhookOf(owner(), paid, { eventTypes: ['order.paid', 'order.assigned'] });
-    await store().changeWebhookOf(owner(), off, { enabled: false });
+    await store.changeWebhookOf(owner(), paid, { eventTypes: ['order.paid', 'order.assigned'] });
+    await store.changeWebhookOf(owner(), off, { enabled: false });
     const told = await toldOf(await newOrder(await newDriver()));
     expect(told.toSorted()).toEqual(
       [
@@ -220,12 +217,11 @@ describe('an event', () => {
     const [id] = [await added(organization, null), await added({ kind: 'organization', id: newId() }, null)];
     const apart = await toldOf(await newOrder());
     expect(apart).toEqual([]);
-    await database.sql`update retailers set organization_id = ${organization.id} where id = ${retailerId}`;
+    await sql`update retailers set organization_id = ${organization.id} where id = ${retailerId}`;
     expect(await toldOf(await newOrder())).toEqual([`order.created event ${id}`]);
   });
 
   it('that the version before has told the operator’s webhook is told to the others alone', async () => {
-    const { sql } = database;
     const id = await added();
     const orderId = await newOrder(await newDriver());
     await sql`
@@ -243,7 +239,7 @@ describe('an event', () => {
 
 describe('the deliveries of a webhook', () => {
   const list = (id: string, changes = {}) =>
-    store().listDeliveriesOf(owner(), id, { status: null, limit: 10, cursor: null, ...changes });
+    store.listDeliveriesOf(owner(), id, { status: null, limit: 10, cursor: null, ...changes });
 
   it('are listed newest first and page by page, those of the version before among the operator’s', async () => {
     const id = await added();
@@ -256,12 +252,12 @@ describe('the deliveries of a webhook', () => {
       cursor = page?.next ?? null;
     }
     expect(found).toEqual(own);
-    await database.sql`
+    await sql`
       update webhook_deliveries set webhook_id = null where webhook_id = ${retailerId} and status = 'pending'`;
     const operators = await list(retailerId);
     expect(operators?.deliveries).toHaveLength(5);
     expect(operators?.deliveries.some((delivery) => own.includes(delivery.id))).toBe(false);
-    await store().recordDelivered(await reopened(await newDelivery(id)), '204');
+    await store.recordDelivered(await reopened(await newDelivery(id)), '204');
     expect((await list(id, { status: 'delivered' }))?.deliveries).toMatchObject([
       { status: 'delivered', result: '204', attempts: 1, triedAt: expect.any(Date), nextTryAt: null },
     ]);
@@ -271,25 +267,24 @@ describe('the deliveries of a webhook', () => {
   it('are replayed to their webhook, in a queue that the version before does not take from', async () => {
     const id = await added();
     const [own, others] = [await newDelivery(id), await newDelivery()];
-    for (const delivery of [own, others]) await store().recordDelivered(delivery, '200');
-    expect(await store().replayDelivery(others.id, id)).toBe('unknown');
-    expect(await store().replayDelivery(own.id, retailerId)).toBe('unknown');
-    expect(await store().replayDelivery(own.id, id)).toBe('replayed');
-    expect(await store().replayDelivery(own.id, id)).toBe('still_tried');
-    expect(await store().replayDelivery(others.id, retailerId)).toBe('replayed');
+    for (const delivery of [own, others]) await store.recordDelivered(delivery, '200');
+    expect(await store.replayDelivery(others.id, id)).toBe('unknown');
+    expect(await store.replayDelivery(own.id, retailerId)).toBe('unknown');
+    expect(await store.replayDelivery(own.id, id)).toBe('replayed');
+    expect(await store.replayDelivery(own.id, id)).toBe('still_tried');
+    expect(await store.replayDelivery(others.id, retailerId)).toBe('replayed');
     expect(await job((await show(own.id))?.outbox_id)).toMatchObject({ queue: 'event', done_at: null });
     expect(await job((await show(others.id))?.outbox_id)).toMatchObject({ queue: 'webhook', done_at: null });
-    await store().removeWebhook(owner(), id);
-    await store().recordUndeliverable((await store().openDelivery((await show(own.id))?.outbox_id)) as never, 'x');
-    expect(await store().replayDelivery(own.id)).toBe('no_endpoint');
+    await store.removeWebhook(owner(), id);
+    await store.recordUndeliverable((await store.openDelivery((await show(own.id))?.outbox_id)) as never, 'x');
+    expect(await store.replayDelivery(own.id)).toBe('no_endpoint');
   });
 });
 
 /** Statements of the version before, which knows one webhook a store, under the name of its table. */
 describe('the version before', () => {
   it('sets a webhook, fails it, disables it and sets it again, and this version sees the same row', async () => {
-    const { sql } = database;
-    await store().removeWebhook(owner(), retailerId);
+    await store.removeWebhook(owner(), retailerId);
     const set = (url: string) => sql`
       insert into webhook_endpoints (retailer_id, url, secret)
       select id, ${url}, 'whsec_b2xk' from retailers where id = ${retailerId}
@@ -301,17 +296,17 @@ describe('the version before', () => {
       ...['assigned', 'released', 'picked_up', 'delivered', 'cancelled', 'expired', 'undeliverable', 'returned'],
       ...['payment_failed', 'refunded'],
     ].map((name) => `order.${name}`);
-    expect(await store().listWebhooks(owner())).toMatchObject([
+    expect(await store.listWebhooks(owner())).toMatchObject([
       { id: retailerId, url: 'https://old.test/', setBy: 'operator', eventTypes: told, disabledAt: null },
     ]);
-    await store().setWebhookTypes(retailerId, ['order.paid']);
+    await store.setWebhookTypes(retailerId, ['order.paid']);
     await sql`
       update webhook_endpoints set failing_since = coalesce(failing_since, now()), disabled_at = now(),
         disabled_because = 'gone'
       where retailer_id = ${retailerId} and url = 'https://old.test/' and disabled_at is null returning disabled_at`;
-    expect(await store().findWebhook(owner(), retailerId)).toMatchObject({ disabledBecause: 'gone' });
+    expect(await store.findWebhook(owner(), retailerId)).toMatchObject({ disabledBecause: 'gone' });
     await set('https://anew.test/');
-    expect(await store().findWebhook(owner(), retailerId)).toMatchObject({
+    expect(await store.findWebhook(owner(), retailerId)).toMatchObject({
       url: 'https://anew.test/',
       eventTypes: ['order.paid'],
       disabledAt: null,
@@ -319,10 +314,9 @@ describe('the version before', () => {
   });
 
   it('reads what this version sets, and nothing of the webhooks that it does not know', async () => {
-    const { sql } = database;
     await added();
     await added({ kind: 'organization', id: newId() });
-    await store().setWebhook(retailerId, 'https://this.test/', 'whsec_dGhpcw==', ['order.paid']);
+    await store.setWebhook(retailerId, 'https://this.test/', 'whsec_dGhpcw==', ['order.paid']);
     expect(await sql`select retailer_id, url, secret from webhook_endpoints where retailer_id = ${retailerId}`).toEqual(
       [{ retailer_id: retailerId, url: 'https://this.test/', secret: 'whsec_dGhpcw==' }],
     );
@@ -334,17 +328,17 @@ describe('the version before', () => {
 
   it('makes deliveries that name no webhook, and they go to the operator’s', async () => {
     const delivery = await newDelivery();
-    await database.sql`update webhook_deliveries set webhook_id = null where id = ${delivery.id}`;
+    await sql`update webhook_deliveries set webhook_id = null where id = ${delivery.id}`;
     expect((await reopened(delivery)).endpoint).toMatchObject({ id: retailerId, url: URL_OF_STORE });
   });
 
   it('takes none of the jobs of the webhooks that it does not know', async () => {
     const delivery = await newDelivery(await added());
     const QUEUES_BEFORE = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'locate'] as const;
-    await database.sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
-    const taken = (await store().takeExpired(10_000, QUEUES_BEFORE)).map(({ id }) => id);
+    await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
+    const taken = (await store.takeExpired(10_000, QUEUES_BEFORE)).map(({ id }) => id);
     expect(taken).not.toContain(delivery.outboxId);
-    expect((await store().takeExpired(10_000)).map(({ id }) => id)).toContain(delivery.outboxId);
+    expect((await store.takeExpired(10_000)).map(({ id }) => id)).toContain(delivery.outboxId);
   });
 });
 
@@ -352,13 +346,13 @@ describe('a writer that knows of no webhook', () => {
   it('numbers nothing where there is one, and numbers events where none is enabled', async () => {
     await added();
     await newOrder(await newDriver());
-    expect(await store().numberEvents(false)).toMatchObject({ events: 0, isMore: true, hasWebhooks: true, outbox: [] });
-    const { events, outbox } = await store().numberEvents(true);
+    expect(await store.numberEvents(false)).toMatchObject({ events: 0, isMore: true, hasWebhooks: true, outbox: [] });
+    const { events, outbox } = await store.numberEvents(true);
     expect([events, outbox.length]).toEqual([2, expect.any(Number)]);
     expect(outbox).not.toHaveLength(0);
-    await database.sql`update webhooks set disabled_at = now()`;
+    await sql`update webhooks set disabled_at = now()`;
     await newOrder(null);
-    expect(await store().numberEvents(false)).toMatchObject({ events: 1, isMore: false, hasWebhooks: false });
-    await database.sql`update webhooks set disabled_at = null`;
+    expect(await store.numberEvents(false)).toMatchObject({ events: 1, isMore: false, hasWebhooks: false });
+    await sql`update webhooks set disabled_at = null`;
   });
 });

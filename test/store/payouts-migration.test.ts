@@ -1,27 +1,13 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
-import { migrateDatabase } from '../../src/postgres/migrate.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useTablesBefore } from './tables-before.ts';
 
-const OURS = join(import.meta.dirname, '../../migrations');
-const dir = mkdtempSync(join(tmpdir(), 'sameday-migrations-'));
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
-});
-afterAll(async () => {
-  rmSync(dir, { recursive: true, force: true });
-  await database?.drop();
-});
+const { sql, migrate } = await useTablesBefore('0014');
 
 type Past = { status: string; payment: string; payout: string; refundId?: string; events?: readonly string[] };
 
 /** An order as the build of before left it. */
 async function past({ status, payment, payout, refundId, events = [] }: Past): Promise<string> {
-  const { sql } = database;
   const id = newId();
   await sql`
     insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier,
@@ -38,11 +24,6 @@ async function past({ status, payment, payout, refundId, events = [] }: Past): P
 }
 
 test('orders that exist get the rows of their payouts and refunds', async () => {
-  const { sql, url } = database;
-  const files = readdirSync(OURS).sort();
-  const before = files.filter((name) => name < '0014');
-  for (const name of before) cpSync(join(OURS, name), join(dir, name));
-  await migrateDatabase({ url, dir });
   const owed = await past({ status: 'delivered', payment: 'paid', payout: 'owed' });
   const unpaid = await past({ status: 'returned', payment: 'failed', payout: 'owed' });
   const paid = await past({ status: 'delivered', payment: 'failed', payout: 'paid' });
@@ -57,8 +38,7 @@ test('orders that exist get the rows of their payouts and refunds', async () => 
   const refused = await past({ status: 'expired', payment: 'paid', payout: 'none', events: ['refund_failed'] });
   await past({ status: 'cancelled', payment: 'paid', payout: 'none' });
 
-  for (const name of files.filter((name) => !before.includes(name))) cpSync(join(OURS, name), join(dir, name));
-  await migrateDatabase({ url, dir });
+  await migrate();
   const payouts = await sql`select order_id, status, reasons, amount_cents, paid_at from payouts order by order_id`;
   expect(payouts.map((row) => ({ ...row }))).toEqual([
     { order_id: owed, status: 'owed', reasons: [], amount_cents: 550, paid_at: null },

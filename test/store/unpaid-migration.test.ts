@@ -1,32 +1,13 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
-import { migrateDatabase } from '../../src/postgres/migrate.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { useTablesBefore } from './tables-before.ts';
 
-const OURS = join(import.meta.dirname, '../../migrations');
-const dir = mkdtempSync(join(tmpdir(), 'sameday-migrations-'));
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
-});
-afterAll(async () => {
-  rmSync(dir, { recursive: true, force: true });
-  await database?.drop();
-});
-
-async function migrateTo(isTaken: (name: string) => boolean): Promise<void> {
-  for (const name of readdirSync(OURS).filter(isTaken)) cpSync(join(OURS, name), join(dir, name));
-  await migrateDatabase({ url: database.url, dir });
-}
+const { sql, migrate } = await useTablesBefore('0039');
 
 /** An order whose charge is under way, or failed so many minutes ago. */
 async function order(retailerId: string, status: string, failedMinutesAgo: number | null = null): Promise<string> {
-  const { sql } = database;
   const id = newId();
   await sql`
     insert into orders (id, retailer_id, customer_id, dropoff_address_id, driver_id, status, delivery_tier, delivery_fee_cents,
@@ -45,7 +26,6 @@ async function order(retailerId: string, status: string, failedMinutesAgo: numbe
 
 /** As the build before writes it, which counts every failure. */
 async function failAsBefore(orderId: string): Promise<void> {
-  const { sql } = database;
   await sql`
     with changed as (
       update orders set payment_status = 'failed', sequence = sequence + 1 where id = ${orderId} returning retailer_id
@@ -55,25 +35,18 @@ async function failAsBefore(orderId: string): Promise<void> {
 }
 
 const count = (retailerId: string, unpaid: number) =>
-  database.sql`update retailers set unpaid_orders = ${unpaid}, payment_failed_at = now() where id = ${retailerId}`;
+  sql`update retailers set unpaid_orders = ${unpaid}, payment_failed_at = now() where id = ${retailerId}`;
 const creditOf = async (retailerId: string) => {
-  const [row] = await database.sql`
+  const [row] = await sql`
     select unpaid_orders, unpaid_credit(id, 3) as credit from retailers where id = ${retailerId}`;
   return { unpaid: row?.unpaid_orders, credit: row?.credit };
 };
-const newStore = async () => (await addStoreRow(database.sql)).retailerId;
+const newStore = async () => (await addStoreRow(sql)).retailerId;
 
 describe('stores that are unproven when the count becomes a list', () => {
   test('owe what they still owe', async () => {
-    const { sql } = database;
-    await migrateTo((name) => name < '0039');
-    const [held, owing, mixed, renewed, paying] = [
-      await newStore(),
-      await newStore(),
-      await newStore(),
-      await newStore(),
-      await newStore(),
-    ];
+    const [held, owing, mixed] = [await newStore(), await newStore(), await newStore()];
+    const [renewed, paying] = [await newStore(), await newStore()];
     for (const status of ['cancelled', 'expired', 'cancelled']) await order(held, status, 5);
     await count(held, 3);
     for (let n = 0; n < 3; n++) await order(owing, 'delivered', n);
@@ -87,7 +60,7 @@ describe('stores that are unproven when the count becomes a list', () => {
     await order(paying, 'delivered', 5);
     expect((await creditOf(held)).credit).toBe(0);
 
-    await migrateTo(() => true);
+    await migrate();
     expect(await creditOf(held)).toEqual({ unpaid: 0, credit: 3 });
     expect(await creditOf(owing)).toEqual({ unpaid: 3, credit: 0 });
     expect(await creditOf(mixed)).toEqual({ unpaid: 2, credit: 1 });
@@ -104,14 +77,14 @@ describe('the build before beside this one', () => {
     expect(await creditOf(retailerId)).toEqual({ unpaid: 3, credit: 3 });
     for (let n = 0; n < 3; n++) await failAsBefore(await order(retailerId, 'delivered'));
     expect((await creditOf(retailerId)).credit).toBe(0);
-    expect(await storeOf(database.sql).findAccount(retailerId)).toMatchObject({ unpaidOrders: 3 });
+    expect(await storeOf(sql).findAccount(retailerId)).toMatchObject({ unpaidOrders: 3 });
   });
 
   test('lets it go with a paid order, and with a new card', async () => {
     const [paid, renewed] = [await newStore(), await newStore()];
     for (const retailerId of [paid, renewed]) await failAsBefore(await order(retailerId, 'delivered'));
-    await database.sql`update retailers set unpaid_orders = 0, payment_failed_at = null where id = ${paid}`;
-    await database.sql`update retailers set unpaid_orders = 0, card_set_at = now() where id = ${renewed}`;
+    await sql`update retailers set unpaid_orders = 0, payment_failed_at = null where id = ${paid}`;
+    await sql`update retailers set unpaid_orders = 0, card_set_at = now() where id = ${renewed}`;
     for (const retailerId of [paid, renewed]) await failAsBefore(await order(retailerId, 'delivered'));
     expect([(await creditOf(paid)).credit, (await creditOf(renewed)).credit]).toEqual([2, 2]);
   });
@@ -120,8 +93,8 @@ describe('the build before beside this one', () => {
     const retailerId = await newStore();
     const orderId = await order(retailerId, 'delivered');
     await failAsBefore(orderId);
-    await database.sql`update orders set payment_status = 'processing' where id = ${orderId}`;
-    await database.sql`update retailers set unpaid_orders = 0 where id = ${retailerId}`;
+    await sql`update orders set payment_status = 'processing' where id = ${orderId}`;
+    await sql`update retailers set unpaid_orders = 0 where id = ${retailerId}`;
     expect((await creditOf(retailerId)).credit).toBe(3);
     await failAsBefore(orderId);
     expect((await creditOf(retailerId)).credit).toBe(2);

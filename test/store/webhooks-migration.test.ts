@@ -1,30 +1,12 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { migrateDatabase } from '../../src/postgres/migrate.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
+import { useTablesBefore } from './tables-before.ts';
 
-const OURS = join(import.meta.dirname, '../../migrations');
-const dir = mkdtempSync(join(tmpdir(), 'sameday-migrations-'));
-let database: FreshDatabase;
-beforeAll(async () => {
-  // One connection, which keeps the statements that it has prepared.
-  database = await freshDatabase({ migrated: false, max: 1 });
-});
-afterAll(async () => {
-  rmSync(dir, { recursive: true, force: true });
-  await database?.drop();
-});
+// One connection, which keeps the statements that it has prepared.
+const { sql, migrate } = await useTablesBefore('0021', 1);
 
 test('a webhook of before is kept, and a process of before goes on with the statements it has prepared', async () => {
-  const { sql, url } = database;
-  const files = readdirSync(OURS).sort();
-  const before = files.filter((name) => name < '0021');
-  for (const name of before) cpSync(join(OURS, name), join(dir, name));
-  await migrateDatabase({ url, dir });
   const id = newId();
   await sql`insert into retailers (id, name, address, lat, lng) values (${id}, 'Corner Market', 'x', 1, 2)`;
   const set = (address: string) => sql`
@@ -42,8 +24,7 @@ test('a webhook of before is kept, and a process of before goes on with the stat
   await fail();
   const known = await columns();
 
-  for (const name of files.filter((name) => !before.includes(name))) cpSync(join(OURS, name), join(dir, name));
-  await migrateDatabase({ url, dir });
+  await migrate();
   const owner = { kind: 'store', id } as const;
   const [kept] = await storeOf(sql).listWebhooks(owner);
   expect(kept).toMatchObject({ id, url: 'https://before.test/', setBy: 'operator', failingSince: expect.any(Date) });

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import type { Store } from '../../src/store/store.ts';
 import { runs } from '../harness/counts.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
+import { useFreshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { TEST_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction } from './transaction.ts';
 
@@ -14,21 +15,18 @@ import { openTransaction } from './transaction.ts';
  * afterwards.
  */
 const ENDED = runs(30_000, 1_000_000);
+/** The one that inserts them all takes long. */
+const PATIENCE = { statementTimeoutMs: TEST_MS, deadlineMs: TEST_MS };
 /** Above all that is open here, and far below what has ended. */
 const MOST_ROWS_READ = 100;
 const TABLES = ['orders', 'payouts', 'store_events'];
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-  const sql = connect({ url: database.url, applicationName: 'test', max: 1, statementTimeoutMs: 0, deadlineMs: 0 });
-  await addEnded(sql);
-  await sql.end({ timeout: 5 });
-  await addOpen(database.sql);
-}, 300_000);
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const store = await addStoreRow(database.sql);
+const patient = connect({ url: database.url, applicationName: 'test', max: 1, ...PATIENCE });
+await addEnded(patient);
+await patient.end({ timeout: 5 });
+await addOpen(database.sql);
 
 /**
  * Orders that ended two days ago and before: of ten, six delivered and one returned, which are paid out, one

@@ -1,12 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { freshDatabase } from '../harness/database.ts';
+import { expect, test } from 'vitest';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
+const { sql } = await useFreshDatabase();
+
 test('the operator is shown an order with its fields in the order of the tables', async () => {
-  const database = await freshDatabase();
-  onTestFinished(() => database.drop());
-  const { sql } = database;
   const tables = storeOf(sql);
   const store = await addStoreRow(sql);
   const { orderId } = await addOrder(sql, store);

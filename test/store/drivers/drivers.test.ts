@@ -228,14 +228,13 @@ test('two processes that write the same positions in different orders do not dea
 });
 
 test('the write of positions does not wait for the disk, and the next commit of its connection does', async () => {
-  const { sql: admin } = database;
-  const id = await addDriverRow(admin);
-  const { sql, commit } = await openTransaction(database);
-  const setting = async () => (await sql`show synchronous_commit`)[0]?.synchronous_commit;
+  const id = await addDriverRow(sql);
+  const { sql: own, commit } = await openTransaction(database);
+  const setting = async () => (await own`show synchronous_commit`)[0]?.synchronous_commit;
   await commit();
-  await sql.unsafe('set synchronous_commit = on').simple();
-  await sql.unsafe('begin').simple();
-  await storeOf(sql).writePositions([at(id, -122.1, NOW)]);
+  await own.unsafe('set synchronous_commit = on').simple();
+  await own.unsafe('begin').simple();
+  await storeOf(own).writePositions([at(id, -122.1, NOW)]);
   expect(await setting()).toBe('off');
   await commit();
   expect(await setting()).toBe('on');

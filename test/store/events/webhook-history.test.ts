@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/webhook.ts';
 import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
-import type { Cursor } from '../../../src/store/pages.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
 const MANY = 2 * LIST_SCAN_ROWS + 500;
 
-let database: FreshDatabase;
+// One connection, so that it tells what it has read itself.
+const { sql } = await useFreshDatabase({ max: 1 });
 /** A store whose deliveries are mostly accepted, one whose all fail, and one whose all still wait. */
 const mostly = new Map<DeliveryStatus, string>();
 
 /** Adds deliveries to the operator's webhook of a store, each a second after the one before. */
 async function addDeliveries(retailerId: string, status: DeliveryStatus, count: number, sinceSeconds: number) {
-  await database.sql`
+  await sql`
     with made as (
       insert into outbox (queue, order_id, retailer_id, lease_until, done_at)
       select 'webhook', gen_random_uuid(), ${retailerId}, now(), case when ${status !== 'pending'} then now() end
@@ -26,26 +26,20 @@ async function addDeliveries(retailerId: string, status: DeliveryStatus, count: 
       now() - make_interval(secs => ${sinceSeconds}::int - row_number() over ()) from made`;
 }
 
-beforeAll(async () => {
-  // One connection, so that it tells what it has read itself.
-  database = await freshDatabase({ max: 1 });
-  for (const status of DELIVERY_STATUSES) {
-    const { retailerId } = await addStoreRow(database.sql);
-    mostly.set(status, retailerId);
-    await storeOf(database.sql).setWebhook(retailerId, 'https://store.test/hook', 'whsec_c2VjcmV0');
-    await addDeliveries(retailerId, status, MANY, 50_000);
-    for (const other of DELIVERY_STATUSES) if (other !== status) await addDeliveries(retailerId, other, 3, 60_000);
-  }
-  await database.sql`analyze webhook_deliveries`;
-  await database.sql`analyze outbox`;
-});
-afterAll(() => database.drop());
+for (const status of DELIVERY_STATUSES) {
+  const { retailerId } = await addStoreRow(sql);
+  mostly.set(status, retailerId);
+  await storeOf(sql).setWebhook(retailerId, 'https://store.test/hook', 'whsec_c2VjcmV0');
+  await addDeliveries(retailerId, status, MANY, 50_000);
+  for (const other of DELIVERY_STATUSES) if (other !== status) await addDeliveries(retailerId, other, 3, 60_000);
+}
+await sql`analyze webhook_deliveries, outbox`;
 
 /** The rows of deliveries that this connection has read so far. */
 async function rowsRead(): Promise<number> {
-  await database.sql`select pg_stat_force_next_flush()`;
-  await database.sql`select pg_stat_clear_snapshot()`;
-  const [row] = await database.sql`
+  await sql`select pg_stat_force_next_flush()`;
+  await sql`select pg_stat_clear_snapshot()`;
+  const [row] = await sql`
     select sum(seq_tup_read + idx_tup_fetch)::int as read from pg_stat_user_tables
     where relname in ('webhook_deliveries', 'outbox')`;
   return row?.read;
@@ -60,7 +54,7 @@ async function wholeList(retailerId: string, status: DeliveryStatus | null, limi
     const before = await rowsRead();
     const owner = { kind: 'store', id: retailerId } as const;
     const filter = { status, limit, cursor: cursor ?? null };
-    const page = await storeOf(database.sql).listDeliveriesOf(owner, retailerId, filter);
+    const page = await storeOf(sql).listDeliveriesOf(owner, retailerId, filter);
     mostRead = Math.max(mostRead, (await rowsRead()) - before);
     ids.push(...(page?.deliveries ?? []).map(({ id }) => id));
     sizes.push(page?.deliveries.length ?? 0);
@@ -94,7 +88,7 @@ test.each([...DELIVERY_STATUSES, null])(
   async (status) => {
     const retailerId = mostly.get(status ?? 'delivered') ?? '';
     const { ids, mostRead } = await wholeList(retailerId, status);
-    const expected = await database.sql`
+    const expected = await sql`
     select id from webhook_deliveries where retailer_id = ${retailerId} and (${status}::text is null or status = ${status})
     order by created_at desc, id desc`;
     expect(ids).toEqual(expected.map(({ id }) => id));
@@ -105,5 +99,5 @@ test.each([...DELIVERY_STATUSES, null])(
 test('a webhook of another owner has no list', async () => {
   const [retailerId = ''] = mostly.values();
   const filter = { status: null, limit: 10, cursor: null };
-  expect(await storeOf(database.sql).listDeliveriesOf({ kind: 'store', id: newId() }, retailerId, filter)).toBeNull();
+  expect(await storeOf(sql).listDeliveriesOf({ kind: 'store', id: newId() }, retailerId, filter)).toBeNull();
 });

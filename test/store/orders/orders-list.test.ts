@@ -1,23 +1,32 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { OrderStatus } from '../../../src/domain/order.ts';
-import type { Sql } from '../../../src/postgres/connect.ts';
-import type { OrderFilter } from '../../../src/store/orders/orders-list.ts';
+import type { OrderCursor, OrderFilter } from '../../../src/store/orders/orders-list.ts';
 import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
-import type { Cursor } from '../../../src/store/pages.ts';
-import { type FreshDatabase, freshDatabase } from '../../harness/database.ts';
+import { useFreshDatabase } from '../../harness/database.ts';
 import { addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
 const PAST = 2 * LIST_SCAN_ROWS + 500;
 
-let database: FreshDatabase;
+/** Statuses of few orders among many. */
+const FEW = ['returned', 'expired', 'undeliverable', 'pending_dispatch', 'driver_assigned', 'picked_up'] as const;
+
+// One connection, so that it tells what it has read itself.
+const { sql } = await useFreshDatabase({ max: 1 });
+const tables = storeOf(sql);
 /** A store with many delivered orders, and one with as many cancelled ones. */
-let delivers: string;
-let cancels: string;
+const [delivers, cancels] = [await newStore(), await newStore()];
+await addPast(delivers, 'delivered', PAST, 50_000);
+await addPast(cancels, 'cancelled', PAST, 50_000);
+for (const status of FEW) await addPast(delivers, status, 3, 1_000);
+await sql`analyze orders`;
+
+async function newStore(): Promise<string> {
+  return (await addStoreRow(sql)).retailerId;
+}
 
 /** Adds past orders, each changed a second after the one before, on rows of its own. */
 async function addPast(
-  sql: Sql,
   retailerId: string,
   status: OrderStatus,
   count: number,
@@ -34,33 +43,11 @@ async function addPast(
     from generate_series(1, ${count}::int) n, lateral (select now() - make_interval(secs => ${sinceSeconds} - n)) x (t)`;
 }
 
-beforeAll(async () => {
-  // One connection, so that it tells what it has read itself.
-  database = await freshDatabase({ max: 1 });
-  const { sql } = database;
-  delivers = (await addStoreRow(sql)).retailerId;
-  cancels = (await addStoreRow(sql)).retailerId;
-  await addPast(sql, delivers, 'delivered', PAST, 50_000);
-  await addPast(sql, cancels, 'cancelled', PAST, 50_000);
-  for (const status of [
-    'returned',
-    'expired',
-    'undeliverable',
-    'pending_dispatch',
-    'driver_assigned',
-    'picked_up',
-  ] as const) {
-    await addPast(sql, delivers, status, 3, 1_000);
-  }
-  await sql`analyze orders`;
-});
-afterAll(() => database.drop());
-
 /** The rows of orders that this connection has read so far. */
 async function rowsRead(): Promise<number> {
-  await database.sql`select pg_stat_force_next_flush()`;
-  await database.sql`select pg_stat_clear_snapshot()`;
-  const [row] = await database.sql`
+  await sql`select pg_stat_force_next_flush()`;
+  await sql`select pg_stat_clear_snapshot()`;
+  const [row] = await sql`
     select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_user_tables where relname = 'orders'`;
   return row?.read;
 }
@@ -75,18 +62,15 @@ async function pageOf(
 ) {
   const before = await rowsRead();
   const filter = { ...EVERY, status, limit: 50, cursor, ...more };
-  const page = await storeOf(database.sql).listStoreOrders(retailerId, filter);
+  const page = await tables.listStoreOrders(retailerId, filter);
   return { ...page, read: (await rowsRead()) - before };
 }
 
-test.each(['returned', 'expired', 'undeliverable', 'pending_dispatch', 'driver_assigned', 'picked_up'] as const)(
-  'the few orders that are %s are one page, found without reading what is past',
-  async (status) => {
-    const { orders, next, read } = await pageOf(delivers, status);
-    expect([orders.length, next]).toEqual([3, null]);
-    expect(read).toBeLessThan(100);
-  },
-);
+test.each(FEW)('the few orders that are %s are one page, found without reading what is past', async (status) => {
+  const { orders, next, read } = await pageOf(delivers, status);
+  expect([orders.length, next]).toEqual([3, null]);
+  expect(read).toBeLessThan(100);
+});
 
 test('a page ends early, and says that the list goes on, instead of reading everything', async () => {
   const pages = [];
@@ -100,11 +84,10 @@ test('a page ends early, and says that the list goes on, instead of reading ever
 });
 
 test('pages that end early or are full list each order once, in the order of their change', async () => {
-  const { sql } = database;
-  const { retailerId } = await addStoreRow(sql);
-  await addPast(sql, retailerId, 'delivered', 60, 90_000);
-  await addPast(sql, retailerId, 'cancelled', LIST_SCAN_ROWS, 80_000);
-  await addPast(sql, retailerId, 'delivered', 60, 1_000);
+  const retailerId = await newStore();
+  await addPast(retailerId, 'delivered', 60, 90_000);
+  await addPast(retailerId, 'cancelled', LIST_SCAN_ROWS, 80_000);
+  await addPast(retailerId, 'delivered', 60, 1_000);
   const expected = await sql`
     select id from orders where retailer_id = ${retailerId} and status = 'delivered' order by updated_at, id`;
   const listed: string[] = [];
@@ -136,12 +119,11 @@ async function wholeList(retailerId: string, status: OrderStatus | null, more: P
 }
 
 test('orders of one external id are found among many without reading the others', async () => {
-  const { sql } = database;
-  await addPast(sql, delivers, 'delivered', 2, 40_000, 'A-1');
-  await addPast(sql, delivers, 'cancelled', 1, 30_000, 'A-1');
-  await addPast(sql, delivers, 'delivered', 1, 30_000, 'A-2');
-  const { retailerId: another } = await addStoreRow(sql);
-  await addPast(sql, another, 'delivered', 1, 30_000, 'A-1');
+  await addPast(delivers, 'delivered', 2, 40_000, 'A-1');
+  await addPast(delivers, 'cancelled', 1, 30_000, 'A-1');
+  await addPast(delivers, 'delivered', 1, 30_000, 'A-2');
+  const another = await newStore();
+  await addPast(another, 'delivered', 1, 30_000, 'A-1');
   const found = async (more: Partial<OrderFilter>, status: OrderStatus | null = null) => {
     const { orders, next, read } = await pageOf(delivers, status, null, { externalId: 'A-1', ...more });
     expect([next, read < 50]).toEqual([null, true]);
@@ -156,20 +138,18 @@ test('orders of one external id are found among many without reading the others'
 });
 
 test('an external id that a store gives to all of its orders is listed in pages that end early', async () => {
-  const { sql } = database;
-  const { retailerId } = await addStoreRow(sql);
-  await addPast(sql, retailerId, 'delivered', LIST_SCAN_ROWS + 10, 9_000, 'same');
-  await addPast(sql, retailerId, 'cancelled', 3, 1_000, 'same');
+  const retailerId = await newStore();
+  await addPast(retailerId, 'delivered', LIST_SCAN_ROWS + 10, 9_000, 'same');
+  await addPast(retailerId, 'cancelled', 3, 1_000, 'same');
   await sql`analyze orders`;
   const { ids, mostRead } = await wholeList(retailerId, 'cancelled', { externalId: 'same' });
   expect([ids.length, mostRead <= LIST_SCAN_ROWS]).toEqual([3, true]);
 });
 
 test('each order is created within one of two spans that follow each other', async () => {
-  const { sql } = database;
-  const { retailerId } = await addStoreRow(sql);
-  await addPast(sql, retailerId, 'delivered', 200, 10_000);
-  await addPast(sql, retailerId, 'cancelled', 200, 5_000);
+  const retailerId = await newStore();
+  await addPast(retailerId, 'delivered', 200, 10_000);
+  await addPast(retailerId, 'cancelled', 200, 5_000);
   const orders = await sql`select id, created_at from orders where retailer_id = ${retailerId} order by updated_at, id`;
   const middle = orders[150]?.created_at;
   // A change long after puts an order of the first span at the end of the list.

@@ -1,20 +1,17 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Server, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { pgPools } from '../../src/postgres/pg-pool.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
 
-let database: FreshDatabase;
+const database = await useFreshDatabase({ migrated: false });
 let sql: Sql | undefined;
 /** Ends each connection at once, as a balancer does that knows of no primary. */
 let refusing: Server;
 let dials: number;
 
-beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
-});
 beforeEach(async () => {
   dials = 0;
   refusing = createServer((socket) => {
@@ -31,7 +28,6 @@ afterEach(async () => {
   sql = undefined;
   await new Promise((resolve) => refusing.close(resolve));
 });
-afterAll(() => database.drop());
 
 const hosts = (...all: string[]): string => database.url.replace(/@[^/]+/, `@${all.join(',')}`);
 const refusal = (): string => `127.0.0.1:${(refusing.address() as { port: number }).port}`;

@@ -1,22 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { boundStatements, withDeadline } from '../../src/postgres/deadline.ts';
 import { classifyFailure } from '../../src/postgres/failures.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
 import { STEP_MS } from '../harness/patience.ts';
 
-let database: FreshDatabase;
+const database = await useFreshDatabase({ migrated: false });
+await database.sql`create table marks (n int)`;
 const open: Sql[] = [];
 
-beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
-  await database.sql`create table marks (n int)`;
-});
 afterEach(async () => {
   await Promise.all(open.splice(0).map((sql) => sql.end({ timeout: 1 })));
 });
-afterAll(() => database.drop());
 
 function pool(options: Partial<Parameters<typeof connect>[0]>): Sql {
   const sql = connect({ url: database.url, applicationName: 'deadline test', ...options });

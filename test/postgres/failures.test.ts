@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { connect } from '../../src/postgres/connect.ts';
 import { classifyFailure, type Failure } from '../../src/postgres/failures.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { withDatabase } from '../harness/database-url.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
-  await database.sql`create table things (id int primary key, name text check (length(name) < 5))`;
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase({ migrated: false });
+await database.sql`create table things (id int primary key, name text check (length(name) < 5))`;
 
 async function failureOf(statement: Promise<unknown>): Promise<Failure> {
   const error: unknown = await statement.then(

@@ -1,22 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { classifyFailure } from '../../src/postgres/failures.ts';
 import { DB_PROBE_MS, startBreaker } from '../../src/postgres/start-breaker.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { type Link, openLink } from '../harness/link.ts';
 
-let database: FreshDatabase;
+const database = await useFreshDatabase({ migrated: false });
+await database.sql`create table marks (n int unique)`;
 let link: Link;
 let breaker: ReturnType<typeof startBreaker>;
 let opened: number;
 let sql: Sql;
 
-beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
-  await database.sql`create table marks (n int unique)`;
-});
 beforeEach(async () => {
   link = await openLink(database.url);
   breaker = startBreaker(link.url, createLogger('silent'));
@@ -30,7 +27,6 @@ afterEach(async () => {
   await breaker.close();
   await link.close();
 });
-afterAll(() => database.drop());
 
 const fate = (query: Promise<unknown>): Promise<string> =>
   query.then(

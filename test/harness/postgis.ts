@@ -12,13 +12,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { readPidFile, stopPostmaster } from '../../src/embedded/postgres-process.ts';
 import { removeFolder } from './folders.ts';
+import { freePort } from './free-port.ts';
 import { STEP_MS } from './patience.ts';
 
 export type Postgis = {
@@ -194,15 +194,4 @@ async function makeDatabase(url: string): Promise<Postgis['versions']> {
   } finally {
     await sql.end({ timeout: 5 });
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

@@ -7,6 +7,8 @@ import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
 import { storeOf } from './store.ts';
 
 export const PICKUP = { lat: 37.76415, lng: -122.41957 };
+/** A driver's action without an id and a time of the phone. */
+export const UNSTAMPED = { actionId: null, capturedAt: null };
 
 export type TestStore = { readonly retailerId: string; readonly keyId: string };
 

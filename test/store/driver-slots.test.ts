@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { useFreshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow } from '../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from './transaction.ts';
-
-const UNSTAMPED = { actionId: null, capturedAt: null };
 
 const database = await useFreshDatabase();
 const { sql } = database;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderExtras } from '../../src/domain/order.ts';
 import { useFreshDatabase } from '../harness/database.ts';
-import { addDriverRow, addStoreRow, draftOrder, orderRow } from '../harness/orders.ts';
+import { NO_EXTRAS } from '../harness/no-extras.ts';
+import { addDriverRow, addStoreRow, draftOrder, orderRow, UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
 const MINUTE = 60_000;
@@ -10,25 +11,11 @@ const HOUR = 60 * MINUTE;
 const { sql } = await useFreshDatabase();
 const store = await addStoreRow(sql);
 const me = storeOf(sql, 'me');
-
-const NOTHING: OrderExtras = {
-  externalId: null,
-  metadata: {},
-  items: [],
-  pickupInstructions: null,
-  dropoffInstructions: null,
-  leaveAtDoor: false,
-  readyAt: null,
-  deliverAfter: null,
-  deliverBy: null,
-  size: 'small',
-  scenario: null,
-};
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR);
 
 /** Commits an order of that says so much, which is due then. */
 async function add(changes: Partial<OrderExtras>, dispatchFromMs?: number, driverId: string | null = null) {
-  const draft = await draftOrder(sql, store, { extras: { ...NOTHING, ...changes }, driverId });
+  const draft = await draftOrder(sql, store, { extras: { ...NO_EXTRAS, ...changes }, driverId });
   const committed = (await me.insertOrders([{ ...draft, dispatchFromMs }])).get(draft.id);
   if (!committed) throw new Error('the order was not committed');
   return { id: draft.id, committed, row: await orderRow(sql, draft.id) };
@@ -153,7 +140,7 @@ describe('an order for later', () => {
     await me.makeDue(id);
     const driverId = await addDriverRow(sql);
     await me.assignWaiting(id, { driverId, shownMeters: 1 });
-    expect(await me.releaseOrder(id, driverId, 'vehicle', { actionId: null, capturedAt: null })).not.toBeNull();
+    expect(await me.releaseOrder(id, driverId, 'vehicle', UNSTAMPED)).not.toBeNull();
     expect(await waitingRow(id)).not.toHaveProperty('dueMs');
     expect(await assign(id)).toMatchObject({ kind: 'assigned' });
   });

@@ -5,7 +5,6 @@ import { type FreshDatabase, useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
-export const STAMP = { actionId: null, capturedAt: null };
 export const URL_OF_STORE = 'https://store.test/hook';
 
 let sql: Sql;

@@ -2,13 +2,10 @@ import { expect, test } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
 import { driverState } from '../../harness/driver-state.ts';
-import { addDriverRow, addOrder, addStoreRow } from '../../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { orderOf } from '../../matcher/carrying.ts';
 import { noticesDuring, openTransaction } from '../transaction.ts';
-
-/** An action without an id and a time of the phone. */
-const UNSTAMPED = { actionId: null, capturedAt: null };
 
 const database = await useFreshDatabase();
 const { sql } = database;

@@ -2,10 +2,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { STORE_EVENT_TYPES } from '../../../src/domain/store-event.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import { freshDatabase } from '../../harness/database.ts';
+import { UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt } from '../../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from '../transaction.ts';
-import { newDriver, newOrder, retailerId, STAMP, tell, types, useWebhookWorld } from '../webhook-world.ts';
+import { newDriver, newOrder, retailerId, tell, types, useWebhookWorld } from '../webhook-world.ts';
 
 const database = await useWebhookWorld();
 const { sql } = database;
@@ -25,8 +26,8 @@ const read = (after: string | null, limit = 100) =>
 test('every step of an order is an event with the state that it left, and those of a statement stand together', async () => {
   const driverId = await newDriver();
   const orderId = await newOrder(driverId);
-  await store.pickUpOrder(orderId, driverId, STAMP);
-  await store.deliverOrder(orderId, driverId, 'photo', STAMP);
+  await store.pickUpOrder(orderId, driverId, UNSTAMPED);
+  await store.deliverOrder(orderId, driverId, 'photo', UNSTAMPED);
   await tell();
   const { events } = await read(null);
   expect(events.map(({ type, data }) => [type, data.sequence, data.status])).toEqual([
@@ -58,7 +59,7 @@ test('every step of an order is an event with the state that it left, and those 
 test('an order that was given back shows no driver, and says why', async () => {
   const driverId = await newDriver();
   const orderId = await newOrder(driverId);
-  await store.releaseOrder(orderId, driverId, 'vehicle', STAMP);
+  await store.releaseOrder(orderId, driverId, 'vehicle', UNSTAMPED);
   await tell();
   const { events } = await read(null);
   expect(events.at(-1)).toMatchObject({
@@ -143,8 +144,8 @@ test('writers at once leave no gap, double nothing, and keep the order of each o
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
     orderIds.push(orderId);
-    await store.pickUpOrder(orderId, driverId, STAMP);
-    await store.markUndeliverable(orderId, driverId, 'other', STAMP);
+    await store.pickUpOrder(orderId, driverId, UNSTAMPED);
+    await store.markUndeliverable(orderId, driverId, 'other', UNSTAMPED);
   }
   const connections = [0, 1, 2].map((n) => connect({ url: database.url, applicationName: `writer ${n}`, max: 1 }));
   onTestFinished(async () => void (await Promise.all(connections.map((each) => each.end({ timeout: 1 })))));

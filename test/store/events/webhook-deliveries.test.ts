@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { OwedDelivery } from '../../../src/store/events/webhook-deliveries.ts';
+import { UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../../harness/vendor-rows.ts';
 import { noticesDuring } from '../transaction.ts';
@@ -16,7 +17,6 @@ import {
   newOrder,
   reopened,
   retailerId,
-  STAMP,
   show,
   tell,
   types,
@@ -58,8 +58,8 @@ describe('a delivery is made', () => {
     const assigned = await storeOf(sql, 'test').assignWaiting(orderId, { driverId, shownMeters: 5 });
     expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }] });
     expect((await tell()).outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
-    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
-    await storeOf(sql, 'test').deliverOrder(orderId, driverId, 'photo', STAMP);
+    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, UNSTAMPED);
+    await storeOf(sql, 'test').deliverOrder(orderId, driverId, 'photo', UNSTAMPED);
     expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
     const events = await sql`
       select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
@@ -71,8 +71,8 @@ describe('a delivery is made', () => {
   it('of a parcel that could not be handed over and came back', async () => {
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
-    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, STAMP);
-    await storeOf(sql, 'test').markUndeliverable(orderId, driverId, 'nobody_home', STAMP);
+    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, UNSTAMPED);
+    await storeOf(sql, 'test').markUndeliverable(orderId, driverId, 'nobody_home', UNSTAMPED);
     await storeOf(sql, 'test').returnOrder(orderId, driverId, { actionId: newId(), capturedAt: new Date(0) });
     const all = await deliveriesOf(orderId);
     expect(all.slice(2).map(({ type, data }) => [type, data.reason])).toEqual([
@@ -150,7 +150,7 @@ describe('a change without a delivery', () => {
   it('writes nothing if the order was not changed', async () => {
     const orderId = await newOrder(await newDriver());
     const before = await count();
-    expect(await storeOf(sql, 'test').pickUpOrder(orderId, newId(), STAMP)).toBeNull();
+    expect(await storeOf(sql, 'test').pickUpOrder(orderId, newId(), UNSTAMPED)).toBeNull();
     expect(await count()).toBe(before);
   });
 });

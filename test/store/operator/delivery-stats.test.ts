@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import { useFreshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow } from '../../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { addWaiting, leaseOf, MINUTE, nowMs } from '../plan-world.ts';
 
 const { sql } = await useFreshDatabase();
 const store = await addStoreRow(sql);
 const me = storeOf(sql, 'me');
-const STAMP = { actionId: null, capturedAt: null };
 const numberAll = async () => {
   while ((await me.numberEvents()).isMore);
 };
@@ -18,8 +17,8 @@ const numberAll = async () => {
  */
 async function deliver(driverId: string, assigned: number, handedOver: number, promised = 0): Promise<void> {
   const { orderId } = await addOrder(sql, store, { driverId });
-  await me.pickUpOrder(orderId, driverId, STAMP);
-  await me.deliverOrder(orderId, driverId, 'photo', STAMP);
+  await me.pickUpOrder(orderId, driverId, UNSTAMPED);
+  await me.deliverOrder(orderId, driverId, 'photo', UNSTAMPED);
   const ago = (minutes: number) => sql`now() - make_interval(mins => ${minutes})`;
   await sql`
     update orders set assigned_at = ${ago(assigned)}, delivered_at = ${ago(handedOver)}, deliver_by = ${ago(promised)}

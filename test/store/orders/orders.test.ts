@@ -2,12 +2,9 @@ import { expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import { placeOnRoute } from '../../../src/store/orders/order-on-route.ts';
 import { freshDatabase, useFreshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, PICKUP } from '../../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, PICKUP, UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring } from '../transaction.ts';
-
-/** An action without an id and a time of the phone. */
-const UNSTAMPED = { actionId: null, capturedAt: null };
 
 const database = await useFreshDatabase();
 const { sql } = database;

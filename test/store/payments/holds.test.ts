@@ -3,7 +3,15 @@ import { MAX_PAYMENT_ATTEMPTS_EVER } from '../../../src/limits.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import type { NewOrder } from '../../../src/store/orders/orders-create.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../../harness/orders.ts';
+import {
+  addDriverRow,
+  addOrder,
+  addStoreRow,
+  draftOrder,
+  orderRow,
+  type TestStore,
+  UNSTAMPED,
+} from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { chargedOrder, failCharges } from '../../harness/unpaid.ts';
 import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
@@ -130,7 +138,7 @@ const ENDS = {
   },
   async expired(orderId: string) {
     const [order] = await sql`select driver_id from orders where id = ${orderId}`;
-    await me.releaseOrder(orderId, order?.driver_id, 'vehicle', { actionId: null, capturedAt: null });
+    await me.releaseOrder(orderId, order?.driver_id, 'vehicle', UNSTAMPED);
     await sql`update orders set expires_at = now() where id = ${orderId}`;
     expect(await me.expireOrder(orderId)).not.toBeNull();
   },

@@ -3,12 +3,11 @@ import { newId } from '../../../src/domain/ids.ts';
 import type { Doubt, Receipt } from '../../../src/domain/payout.ts';
 import type { PaymentResult } from '../../../src/store/payments/payments.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore } from '../../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore, UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
 import { openTransaction, untilBlocked } from '../transaction.ts';
 
-const UNSTAMPED = { actionId: null, capturedAt: null };
 const PAID: PaymentResult = { status: 'paid', paymentIntentId: 'pi_1' };
 const NEVER: PaymentResult = { status: 'declined', failureCode: 'lost_card', final: true };
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
-import type { OrderExtras } from '../../../src/domain/order.ts';
 import type { Lease } from '../../../src/domain/plan.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
+import { NO_EXTRAS } from '../../harness/no-extras.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
@@ -112,7 +112,7 @@ describe('an assignment of the planner', () => {
 
   it('goes before the time from which an order would go by itself', async () => {
     const driverId = await addDriverRow(sql);
-    const extras = { ...NOTHING, readyAt: new Date(Date.now() + 3 * 60 * MINUTE) };
+    const extras = { ...NO_EXTRAS, readyAt: new Date(Date.now() + 3 * 60 * MINUTE) };
     const draft = await draftOrder(sql, store, { extras });
     await of('a').insertOrders([{ ...draft, dispatchFromMs: Date.now() + 2 * 60 * MINUTE }]);
     expect(await of('a').assignWaiting(draft.id, near(driverId))).toEqual({ kind: 'order_gone' });
@@ -150,17 +150,3 @@ describe('what is planned', () => {
     expect(await written()).toEqual(new Map([[one, [2_000, 1]]]));
   });
 });
-
-const NOTHING: OrderExtras = {
-  externalId: null,
-  metadata: {},
-  items: [],
-  pickupInstructions: null,
-  dropoffInstructions: null,
-  leaveAtDoor: false,
-  readyAt: null,
-  deliverAfter: null,
-  deliverBy: null,
-  size: 'small',
-  scenario: null,
-};

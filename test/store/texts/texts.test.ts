@@ -4,7 +4,7 @@ import { newId } from '../../../src/domain/ids.ts';
 import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../../src/store/texts/text-rows.ts';
 import type { TextReport } from '../../../src/store/texts/text-statuses.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { countSend, openText, recordText, SENDER } from '../../harness/vendor-rows.ts';
 import { noticesDuring } from '../transaction.ts';
@@ -12,7 +12,6 @@ import { noticesDuring } from '../transaction.ts';
 const database = await useFreshDatabase();
 const { sql } = database;
 
-const STAMP = { actionId: null, capturedAt: null };
 const UNBOUNDED = { perPhone: 0, perStore: 0 };
 const ALL: readonly OptionalText[] = ['on_the_way', 'delivered', 'not_delivered'];
 
@@ -40,9 +39,9 @@ async function assigned(options: { kinds?: readonly OptionalText[]; smsOptIn?: b
     driverId,
     events,
     texts,
-    pickUp: (delaySeconds = 0) => store.pickUpOrder(orderId, driverId, STAMP, null, delaySeconds),
-    deliver: () => store.deliverOrder(orderId, driverId, 'photo.webp', STAMP),
-    giveUp: () => store.markUndeliverable(orderId, driverId, 'nobody_home', STAMP),
+    pickUp: (delaySeconds = 0) => store.pickUpOrder(orderId, driverId, UNSTAMPED, null, delaySeconds),
+    deliver: () => store.deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED),
+    giveUp: () => store.markUndeliverable(orderId, driverId, 'nobody_home', UNSTAMPED),
     row: () => orderRow(sql, orderId),
     report: (report: Partial<TextReport> & { status: TextReport['status'] }) =>
       store.recordTextReport({ orderId, kind: 'tracking', sid: 'SM1', failureCode: null, sender: SENDER, ...report }),

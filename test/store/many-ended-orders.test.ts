@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
-import type { Store } from '../../src/store/store.ts';
 import { runs } from '../harness/counts.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { TEST_MS } from '../harness/patience.ts';
-import { storeOf } from '../harness/store.ts';
-import { openTransaction } from './transaction.ts';
+import { reading } from './transaction.ts';
 
 /*
  * Rows that are read are counted, so that a few show a scan; of a million Postgres may choose another way. They take by
@@ -95,21 +93,8 @@ async function addOpen(sql: Sql): Promise<void> {
     select number, ${held}, 1, ${store.retailerId}, 'order.delivered', now(), 'delivered', 'paid' from head`;
 }
 
-/** What a statement gives, the rows that it read of orders, payouts and events, and how often it read all of them. */
-async function reading<Result>(
-  work: (store: Store) => Promise<Result>,
-): Promise<{ result: Result; rows: number; wholeReads: number }> {
-  const { sql, rollback } = await openTransaction(database);
-  const result = await work(storeOf(sql));
-  const [read] = await sql`
-    select sum(seq_scan)::int as "wholeReads", sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows
-    from pg_stat_xact_user_tables where relname = any(${TABLES}::text[])`;
-  await rollback();
-  return { result, rows: read?.rows, wholeReads: read?.wholeReads };
-}
-
 test('the figures for the operator are read from what is open and of the last day', async () => {
-  const { result, rows, wholeReads } = await reading((s) => s.readStats());
+  const { result, rows, wholeReads } = await reading(database, TABLES, (s) => s.readStats());
   expect(wholeReads).toBe(0);
   expect(rows).toBeLessThan(MOST_ROWS_READ);
   expect(result).toMatchObject({
@@ -124,26 +109,26 @@ test('the figures for the operator are read from what is open and of the last da
 });
 
 test('how deliveries went is read from those of the last day', async () => {
-  const { result, rows, wholeReads } = await reading((s) => s.readDeliveryStats());
+  const { result, rows, wholeReads } = await reading(database, TABLES, (s) => s.readDeliveryStats());
   expect(result).toMatchObject({ deliveries_per_hour: { last_hour: 1, last_day: 0.04 } });
   expect(wholeReads).toBe(0);
   expect(rows).toBeLessThan(MOST_ROWS_READ);
 });
 
 test('what is watched by the metrics is read from what is open', async () => {
-  const watched = await reading((s) => s.readWatched());
+  const watched = await reading(database, TABLES, (s) => s.readWatched());
   expect(watched).toMatchObject({
     result: { refundsMissing: 3, failedCharges: 4, webhooksDisabled: 0 },
     wholeReads: 0,
   });
   expect(watched.rows).toBeLessThan(MOST_ROWS_READ);
-  const oldest = await reading((s) => s.readOldestWaiting());
+  const oldest = await reading(database, TABLES, (s) => s.readOldestWaiting());
   expect(oldest).toMatchObject({ result: expect.any(Number), wholeReads: 0 });
   expect(oldest.rows).toBeLessThan(MOST_ROWS_READ);
 });
 
 test('the failed charges of a store are found among those that are owed', async () => {
-  const { result, rows, wholeReads } = await reading((s) => s.showRetailer(store.retailerId));
+  const { result, rows, wholeReads } = await reading(database, TABLES, (s) => s.showRetailer(store.retailerId));
   expect(result).toMatchObject({ failed_charges: 4, waiting_orders: 2 });
   expect(wholeReads).toBe(0);
   expect(rows).toBeLessThan(MOST_ROWS_READ);
@@ -154,10 +139,10 @@ test('of failed jobs only charges and refunds have their order looked up', async
     insert into outbox (queue, order_id, retailer_id, lease_until, done_at, failure_code)
     select case when n <= 20 then 'charge' else 'webhook' end, id, retailer_id, now(), now(), 'http_500'
     from (select id, retailer_id, row_number() over (order by id) as n from orders limit 1000) o`;
-  const backlog = await reading((s) => s.readBacklog());
+  const backlog = await reading(database, TABLES, (s) => s.readBacklog());
   expect(backlog.result.find(({ queue }) => queue === 'webhook')?.failed).toBe(980);
   const search = { status: null, since: null, until: null, text: null, retailerIds: null };
-  const listed = await reading((s) => s.listFailedJobs(search, { limit: 10, after: null }));
+  const listed = await reading(database, TABLES, (s) => s.listFailedJobs(search, { limit: 10, after: null }));
   expect(listed.result.rows).toHaveLength(10);
   for (const { rows, wholeReads } of [backlog, listed]) {
     expect(wholeReads).toBe(0);

@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { freshDatabase, useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
-import { openTransaction } from './transaction.ts';
+import { reading } from './transaction.ts';
 
 /*
  * Orders that wait while no driver is there, and jobs that are owed while a vendor is away. Rows that are read are
@@ -60,17 +60,6 @@ async function jobsOf(orderIds: readonly string[], queue: string): Promise<Job[]
   const rows = await sql`
     select id, order_id, relays from outbox where order_id = any(${[...orderIds]}::uuid[]) and queue = ${queue}`;
   return rows.map((row) => ({ id: Number(row.id), orderId: row.order_id, relays: row.relays }));
-}
-
-/** The rows of orders and jobs that a statement reads. */
-async function rowsRead(work: (store: Store) => Promise<unknown>): Promise<number> {
-  const { sql, rollback } = await openTransaction(database);
-  await work(storeOf(sql));
-  const [read] = await sql`
-    select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
-    where relname in ('orders', 'outbox')`;
-  await rollback();
-  return read?.rows;
 }
 
 const first = (jobs: readonly Job[]): Job => jobs[0] as Job;
@@ -135,7 +124,7 @@ test.each<[what: string, work: (store: Store) => Promise<unknown>]>([
   ['expires an order', (s) => s.expireOrder(waitingId)],
   ['has an order tried again', (s) => s.nudgeOrder(waitingId)],
 ])('a statement that %s reads no other open one', async (_what, work) => {
-  expect(await rowsRead(work)).toBeLessThan(MOST_ROWS_READ);
+  expect((await reading(database, ['orders', 'outbox'], work)).rows).toBeLessThan(MOST_ROWS_READ);
 });
 
 test('a connection that knew the tables empty reads no other row when they are not', async () => {

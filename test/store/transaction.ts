@@ -1,6 +1,8 @@
 import { expect, onTestFinished } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { FreshDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 
 /** A connection with an open transaction, in the place of another process that has not committed yet. */
 export async function openTransaction(database: FreshDatabase): Promise<{
@@ -16,6 +18,24 @@ export async function openTransaction(database: FreshDatabase): Promise<{
     commit: () => sql.unsafe('commit').simple(),
     rollback: () => sql.unsafe('rollback').simple(),
   };
+}
+
+/**
+ * What statements give, the rows that they read of these tables, and how often they read the whole of one. What they
+ * write is rolled back.
+ */
+export async function reading<Result>(
+  database: FreshDatabase,
+  tables: readonly string[],
+  work: (store: Store) => Promise<Result>,
+): Promise<{ readonly result: Result; readonly rows: number; readonly wholeReads: number }> {
+  const { sql, rollback } = await openTransaction(database);
+  const result = await work(storeOf(sql));
+  const [read] = await sql`
+    select sum(seq_scan)::int as "wholeReads", sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows
+    from pg_stat_xact_user_tables where relname = any(${[...tables]}::text[])`;
+  await rollback();
+  return { result, rows: read?.rows, wholeReads: read?.wholeReads };
 }
 
 /** Resolves once a statement of this database waits for a lock of another session. */

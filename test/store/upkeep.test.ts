@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import type { Sql } from '../../src/postgres/connect.ts';
+import type { Store } from '../../src/store/store.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
-import { openTransaction } from './transaction.ts';
+import { reading } from './transaction.ts';
 
 /** So many rows that a scan of a whole table is never faster than an index. */
 const ROWS = 20_000;
@@ -31,13 +31,8 @@ test('old actions of drivers are deleted, up to a limit', async () => {
 });
 
 /** Number of sequential scans during `work`. */
-async function wholeReads(table: string, work: (sql: Sql) => Promise<unknown>): Promise<number> {
-  const { sql, rollback } = await openTransaction(database);
-  await work(sql);
-  const [row] = await sql`select seq_scan::int as n from pg_stat_xact_user_tables where relname = ${table}`;
-  await rollback();
-  return row?.n;
-}
+const wholeReads = async (table: string, work: (store: Store) => Promise<unknown>) =>
+  (await reading(database, [table], work)).wholeReads;
 
 test('jobs are deleted and counted without a scan of all that are kept', async () => {
   await sql`
@@ -46,9 +41,9 @@ test('jobs are deleted and counted without a scan of all that are kept', async (
       case when n > 20 then now() - make_interval(mins => n) end, case when n between 21 and 30 then 'lost_card' end
     from generate_series(1, ${ROWS}::int) n`;
   await sql`vacuum analyze outbox`;
-  expect(await wholeReads('outbox', (transaction) => storeOf(transaction).pruneOutbox(7, 5_000))).toBe(0);
-  expect(await wholeReads('outbox', (transaction) => storeOf(transaction).pruneOutbox(30, 5_000))).toBe(0);
-  expect(await wholeReads('outbox', (transaction) => storeOf(transaction).readBacklog())).toBe(0);
+  expect(await wholeReads('outbox', (s) => s.pruneOutbox(7, 5_000))).toBe(0);
+  expect(await wholeReads('outbox', (s) => s.pruneOutbox(30, 5_000))).toBe(0);
+  expect(await wholeReads('outbox', (s) => s.readBacklog())).toBe(0);
   expect((await storeOf(sql).readBacklog())[0]).toMatchObject({ queue: 'charge', owed: 20, failed: 10 });
 });
 
@@ -64,15 +59,10 @@ test('a backlog that was most of the table is counted by what is left of it, and
     insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
     select 'redispatch', gen_random_uuid(), gen_random_uuid(), now() + interval '1 day', now() + interval '1 day'
     from generate_series(1, 1000)`;
-  const { sql: inside, rollback } = await openTransaction(database);
-  const backlog = await storeOf(inside).readBacklog();
-  const [read] = await inside`
-    select seq_scan::int as "wholeReads", idx_tup_fetch::int as rows from pg_stat_xact_user_tables
-    where relname = 'outbox'`;
-  await rollback();
+  const { result: backlog, ...read } = await reading(database, ['outbox'], (s) => s.readBacklog());
   expect(backlog.filter(({ owed }) => owed > 0)).toMatchObject([{ queue: 'sms', owed: ROWS / 2_000 }]);
-  expect(read?.wholeReads).toBe(0);
-  expect(read?.rows).toBeLessThan(ROWS / 2_000 + 100);
+  expect(read.wholeReads).toBe(0);
+  expect(read.rows).toBeLessThan(ROWS / 2_000 + 100);
 });
 
 test('counts of texts are deleted without a scan of those of the day', async () => {
@@ -84,7 +74,7 @@ test('counts of texts are deleted without a scan of those of the day', async () 
     select 'phone:' || n, (now() at time zone 'UTC')::date - 2, 1 from generate_series(1, 10) n`;
   await sql`vacuum analyze text_counts`;
   const deleted: number[] = [];
-  const prune = async (transaction: Sql) => void deleted.push(await storeOf(transaction).pruneTextCounts(2, 5_000));
+  const prune = async (s: Store) => void deleted.push(await s.pruneTextCounts(2, 5_000));
   expect(await wholeReads('text_counts', prune)).toBe(0);
   expect(deleted).toEqual([10]);
 });
@@ -97,10 +87,6 @@ test('deliveries and drivers’ actions are deleted without a scan of all that a
   await addActions(1_000, '8 days');
   await addActions(ROWS, '1 day');
   await sql`vacuum analyze webhook_deliveries, driver_actions`;
-  expect(await wholeReads('webhook_deliveries', (transaction) => storeOf(transaction).pruneDeliveries(30, 5_000))).toBe(
-    0,
-  );
-  expect(await wholeReads('driver_actions', (transaction) => storeOf(transaction).pruneDriverActions(7, 5_000))).toBe(
-    0,
-  );
+  expect(await wholeReads('webhook_deliveries', (s) => s.pruneDeliveries(30, 5_000))).toBe(0);
+  expect(await wholeReads('driver_actions', (s) => s.pruneDriverActions(7, 5_000))).toBe(0);
 });

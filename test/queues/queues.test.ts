@@ -146,34 +146,6 @@ describe.each([
   });
 });
 
-test('rows stay owed if the queue does not take them', async () => {
-  const { jobs } = await addOrder(sql, await addStoreRow(sql));
-  const broken = { addBulk: () => Promise.reject(new Error('no queue')), countWaiting: async () => 0 };
-  const extended: number[] = [];
-  const relay = createRelay(
-    new Map([['sms', broken] as const]),
-    { extendLease: async (rows) => void extended.push(...rows.map(({ id }) => id)) },
-    new Set(),
-    pace,
-    () => true,
-    Date,
-    logger,
-  );
-  relay.relay([jobs.sms as OutboxRow]);
-  await relay.close();
-  expect(extended).toEqual([]);
-});
-
-test('a row whose lease has ended is taken by one of two sweepers', async () => {
-  await addOrder(sql, await addStoreRow(sql));
-  await sql`update outbox set lease_until = now() - interval '1 second' where done_at is null`;
-  const [a, b] = await Promise.all([storeOf(sql).takeExpired(1_000), storeOf(sql).takeExpired(1_000)]);
-  const ids = [...a, ...b].map((row) => row.id);
-  expect(ids.length).toBeGreaterThan(0);
-  expect(new Set(ids).size).toBe(ids.length);
-  expect([...a, ...b].every((row) => row.relays > 0)).toBe(true);
-});
-
 test('a store with thousands of jobs waits behind one with a few', () => {
   const share = fairShares();
   for (let i = 0; i < 1_000; i++) share('sms', 'busy', 0);

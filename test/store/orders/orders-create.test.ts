@@ -183,15 +183,6 @@ test('bad rows of a batch are left out with their reasons and write nothing; the
   expect({ ...left }).toEqual({ orders: 0, events: 0, jobs: 0, customers: 0, addresses: 0 });
 });
 
-test('of two orders of a batch with the same driver one is created', async () => {
-  const driverId = await addDriverRow(sql);
-  const batch = [await draftOrder(sql, store, { driverId }), await draftOrder(sql, store, { driverId })];
-  const committed = await storeOf(sql, 'me').insertOrders(batch);
-  expect(committed.size).toBe(1);
-  const lost = batch.filter(({ id }) => !committed.has(id));
-  expect([...(await storeOf(sql).explainRefused(lost)).values()]).toEqual(['driver_lost']);
-});
-
 test('a batch without a good row writes nothing and sends no notice', async () => {
   const order = await draftOrder(sql, store, { driverId: newId() });
   const notices = await noticesDuring(database, async () => {

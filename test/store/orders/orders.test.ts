@@ -81,13 +81,6 @@ test('of two concurrent deliveries one is recorded', async () => {
   expect(await eventTypes(orderId)).toHaveLength(4);
 });
 
-test('a driver may have another order after a delivery', async () => {
-  const { orderId, driverId } = await assignedOrder();
-  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
-  await storeOf(sql, 'me').deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED);
-  expect((await addOrder(sql, store, { driverId })).orderId).toBeTruthy();
-});
-
 test('an order expires once, when its time is up and not before, and never with a driver', async () => {
   const { orderId } = await addOrder(sql, store);
   await changesNothing(orderId, () => storeOf(sql, 'me').expireOrder(orderId));

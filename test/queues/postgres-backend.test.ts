@@ -20,6 +20,16 @@ function poolAt(connectionString: string): Pool {
   return pool;
 }
 
+/** Queues of a pool, which the end of the test closes, and the pool behind them. */
+function openQueues(pool: Pool) {
+  const queues = createQueues({ kind: 'postgres', pool }, { mark: () => undefined }, logger);
+  onTestFinished(async () => {
+    await Promise.all([...queues.values()].map((queue) => queue.close()));
+    await pool.end();
+  });
+  return queues;
+}
+
 test('a queue whose first connection was refused is there when the database is', async () => {
   const setUp = poolAt(database.url);
   await migrateQueues(setUp);
@@ -27,12 +37,8 @@ test('a queue whose first connection was refused is there when the database is',
   const link = await openLink(database.url);
   const pool = poolAt(link.url);
   await link.close();
-  const queues = createQueues({ kind: 'postgres', pool }, { mark: () => undefined }, logger);
-  onTestFinished(async () => {
-    await Promise.all([...queues.values()].map((queue) => queue.close()));
-    await pool.end();
-    await link.close();
-  });
+  onTestFinished(() => link.close());
+  const queues = openQueues(pool);
   const waiting = () => queues.get('sms')?.countWaiting();
   await expect(waiting()).rejects.toThrow();
   await link.reopen();
@@ -43,7 +49,7 @@ test('a worker whose first connection was refused does a job once, and the job i
   const pool = poolAt(database.url);
   await migrateQueues(pool);
   const backend = { kind: 'postgres', pool } as const;
-  const queues = createQueues(backend, { mark: () => undefined }, logger);
+  const queues = openQueues(pool);
   await queues.get('sms')?.countWaiting();
   const data = { outboxId: 1, orderId: 'order', relays: 0 };
   await queues.get('sms')?.addBulk([{ name: 'sms', data, opts: { jobId: 'sms-1' } }]);
@@ -55,11 +61,7 @@ test('a worker whose first connection was refused does a job once, and the job i
     return { kind: 'done' } as const;
   };
   const worker = startWorker('sms', backend, handle, workerSettings(), logger);
-  onTestFinished(async () => {
-    await worker.close();
-    await Promise.all([...queues.values()].map((queue) => queue.close()));
-    await pool.end();
-  });
+  onTestFinished(() => worker.close());
   await new Promise((resolve) => setImmediate(resolve));
   Object.assign(pool, { connect });
   const left = () => sql`select from bullmq.job where queue = 'sms' and id = 'sms-1'`;
@@ -90,11 +92,7 @@ test('a worker that is refused at once, when it was at work before, pauses betwe
 // A worker asks again at once, so without the pause nothing else of its process would get a turn.
 test('a queue that is refused says so after a pause, each time', async () => {
   const pool = Object.assign(poolAt(database.url), { connect: () => Promise.reject(new Error('refused')) });
-  const queues = createQueues({ kind: 'postgres', pool }, { mark: () => undefined }, logger);
-  onTestFinished(async () => {
-    await Promise.all([...queues.values()].map((queue) => queue.close()));
-    await pool.end();
-  });
+  const queues = openQueues(pool);
   for (let time = 0; time < 2; time++) {
     const said = queues
       .get('sms')

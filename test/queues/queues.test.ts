@@ -10,14 +10,13 @@ import type { JobData, JobResult } from '../../src/queues/job-handler.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { createRelay } from '../../src/queues/relay.ts';
-import { startSweeper } from '../../src/queues/sweeper.ts';
 import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
-import { sweeperStore } from './sweeper-store.ts';
+import { startTestSweeper } from './test-sweeper.ts';
 import { workerSettings } from './worker-settings.ts';
 
 const NO_MARKS = { mark: () => undefined };
@@ -134,13 +133,7 @@ describe.each([
   test.skipIf(!isThere)('the sweeper relays an unfinished job again under a new id', async () => {
     const { relay, seen } = world([]);
     await sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
-    const sweeper = startSweeper(
-      sweeperStore({ takeExpired: (limit) => storeOf(sql).takeExpired(limit) }),
-      relay,
-      { check: async () => undefined },
-      logger,
-    );
-    onTestFinished(() => sweeper.close());
+    startTestSweeper({ takeExpired: (limit) => storeOf(sql).takeExpired(limit) }, relay);
     await expect.poll(() => seen.map((job) => job.outboxId)).toContain(row.id);
     await storeOf(sql).finishOutbox(row.id, null);
   });

@@ -5,11 +5,16 @@ import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import { JOB_TICK_MS, JobPace, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/queues/job-pace.ts';
 import { createRelay, RELAY_AHEAD_MS, RELAY_HELD_MS, RELAY_HELD_ROWS, RELAY_RETRY_MS } from '../../src/queues/relay.ts';
 import { MAX_QUEUED_JOBS, QUEUE_CHECK_MS, QUEUE_CHECK_ROWS } from '../../src/queues/room.ts';
-import { OUTBOX_SWEEP_MS, OUTBOX_SWEEP_ROWS, OUTBOX_SWEEP_SOON_MS, startSweeper } from '../../src/queues/sweeper.ts';
+import {
+  OUTBOX_SWEEP_MS,
+  OUTBOX_SWEEP_ROWS,
+  OUTBOX_SWEEP_SOON_MS,
+  type SweeperStore,
+} from '../../src/queues/sweeper.ts';
 import { RELAY_SOON_ROWS } from '../../src/queues/until-due.ts';
 import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { sweeperStore } from './sweeper-store.ts';
+import { startTestSweeper } from './test-sweeper.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -318,19 +323,12 @@ test('rows that yielded for long are left to the sweeper', async () => {
 test('the sweeper takes no rows of a full queue, and sweeps again soon while many are owed', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   const limits: number[] = [];
-  const sweeper = startSweeper(
-    sweeperStore({
-      async takeExpired(limit, queues) {
-        expect(queues).toEqual(['sms']);
-        limits.push(limit);
-        return rowsOf(0, limits.length < 3 ? OUTBOX_SWEEP_ROWS : 1, 1);
-      },
-    }),
-    relay,
-    { check: async () => undefined },
-    createLogger('silent'),
-  );
-  onTestFinished(() => sweeper.close());
+  const takeExpired: SweeperStore['takeExpired'] = async (limit, queues) => {
+    expect(queues).toEqual(['sms']);
+    limits.push(limit);
+    return rowsOf(0, limits.length < 3 ? OUTBOX_SWEEP_ROWS : 1, 1);
+  };
+  startTestSweeper({ takeExpired }, relay);
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
   expect(limits).toEqual([]);
   state.waiting = 0;

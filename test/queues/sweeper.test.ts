@@ -6,14 +6,11 @@ import {
   OUTBOX_PRUNE_ROWS,
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_SOON_MS,
-  startSweeper,
   WEBHOOK_KEPT_DAYS,
 } from '../../src/queues/sweeper.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
-import { createLogger } from '../../src/telemetry.ts';
-import { sweeperStore } from './sweeper-store.ts';
+import { startTestSweeper } from './test-sweeper.ts';
 
-const memory = { check: async () => undefined };
 const relay = { relay: () => undefined, openQueues: async () => [...QUEUES] };
 
 beforeEach(() => void vi.useFakeTimers());
@@ -31,7 +28,7 @@ test.each([...STEPS, 'nothing'])('the other steps run if %s fails', async (faili
     await step(what);
     return 0;
   };
-  const store = sweeperStore({
+  const store = {
     async takeExpired() {
       await step('owed jobs');
       return [];
@@ -40,9 +37,8 @@ test.each([...STEPS, 'nothing'])('the other steps run if %s fails', async (faili
     pruneDeliveries: prune('webhook deliveries'),
     pruneDriverActions: prune('driver actions'),
     pruneRequests: prune('undelivered replies'),
-  });
-  const sweeper = startSweeper(store, relay, memory, createLogger('silent'));
-  onTestFinished(() => sweeper.close());
+  };
+  startTestSweeper(store, relay);
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
   const round = STEPS.filter((what) => what !== failing);
   expect(done).toEqual([...round, ...round]);
@@ -54,17 +50,16 @@ test('a sweep deletes a bounded number of rows, each kept for its days', async (
     deleted.push([what, days, limit]);
     return limit;
   };
-  const store = sweeperStore({
+  const store = {
     pruneOutbox: prune('jobs'),
     pruneDeliveries: prune('deliveries'),
     pruneDriverActions: prune('actions'),
-    async pruneRequests(limit) {
+    async pruneRequests(limit: number) {
       deleted.push(['requests', limit]);
       return limit;
     },
-  });
-  const sweeper = startSweeper(store, relay, memory, createLogger('silent'));
-  onTestFinished(() => sweeper.close());
+  };
+  startTestSweeper(store, relay);
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS);
   expect(deleted).toEqual([
     ['jobs', OUTBOX_KEPT_DAYS, OUTBOX_PRUNE_ROWS],
@@ -78,8 +73,8 @@ test('the leases of lost jobs end in parts before the sweep takes owed rows', as
   const done: string[] = [];
   const parts = [END_LEASES_ROWS, END_LEASES_ROWS, 3];
   let isLost = true;
-  const sweeper = startSweeper(
-    sweeperStore({
+  startTestSweeper(
+    {
       async takeExpired() {
         done.push('taken');
         return [];
@@ -88,7 +83,7 @@ test('the leases of lost jobs end in parts before the sweep takes owed rows', as
         done.push(`ended ${limit}`);
         return parts.shift() ?? 0;
       },
-    }),
+    },
     relay,
     {
       async check(recover) {
@@ -96,9 +91,7 @@ test('the leases of lost jobs end in parts before the sweep takes owed rows', as
         isLost = false;
       },
     },
-    createLogger('silent'),
   );
-  onTestFinished(() => sweeper.close());
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
   expect(done).toEqual([...Array(3).fill(`ended ${END_LEASES_ROWS}`), 'taken', 'taken']);
 });
@@ -106,24 +99,15 @@ test('the leases of lost jobs end in parts before the sweep takes owed rows', as
 test('a sweep that is asked for comes soon, once for many calls, and once more if one was under way', async () => {
   let sweeps = 0;
   let finish = (): void => undefined;
-  const sweeper = startSweeper(
-    sweeperStore({
-      async takeExpired() {
-        sweeps++;
-        await new Promise<void>((resolve) => {
-          finish = resolve;
-        });
-        return [];
-      },
-    }),
-    relay,
-    memory,
-    createLogger('silent'),
-  );
-  onTestFinished(() => {
-    finish();
-    return sweeper.close();
-  });
+  const takeExpired = async () => {
+    sweeps++;
+    await new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    return [];
+  };
+  const sweeper = startTestSweeper({ takeExpired }, relay);
+  onTestFinished(() => finish());
   for (let call = 0; call < 5; call++) sweeper.sweepSoon();
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_SOON_MS);
   expect(sweeps).toBe(1);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import { placeOnRoute } from '../../../src/store/orders/order-on-route.ts';
 import { freshDatabase, useFreshDatabase } from '../../harness/database.ts';
@@ -195,34 +195,31 @@ test('orders are read for many tracking pages at once; an unknown one is missing
 
 test('waiting orders are read oldest first, up to a limit, as the matcher needs them', async () => {
   const fresh = await freshDatabase();
-  try {
-    const { sql } = fresh;
-    const own = await addStoreRow(sql);
-    const ids: string[] = [];
-    for (let i = 0; i < 4; i++) ids.push((await addOrder(sql, own)).orderId);
-    await addOrder(sql, own, { driverId: await addDriverRow(sql) });
-    for (const [age, id] of ids.entries()) {
-      await sql`update orders set created_at = now() - make_interval(secs => ${age}) where id = ${id}`;
-    }
-    const oldestFirst = ids.toReversed();
-    expect((await storeOf(sql).loadWaiting(10)).map(({ orderId }) => orderId)).toEqual(oldestFirst);
-    const [oldest, ...others] = await storeOf(sql).loadWaiting(2);
-    expect(others).toHaveLength(1);
-    const { created_at: createdAt, deliver_by: deliverBy } = await orderRow(sql, oldestFirst[0] as string);
-    expect(oldest).toEqual({
-      orderId: oldestFirst[0],
-      retailerId: own.retailerId,
-      tierId: 'standard',
-      point: PICKUP,
-      sinceMs: (createdAt as Date).getTime(),
-      size: 'small',
-      readyAtMs: (createdAt as Date).getTime(),
-      deliverByMs: (deliverBy as Date).getTime(),
-      dropoff: null,
-    });
-  } finally {
-    await fresh.drop();
+  onTestFinished(() => fresh.drop());
+  const { sql } = fresh;
+  const own = await addStoreRow(sql);
+  const ids: string[] = [];
+  for (let i = 0; i < 4; i++) ids.push((await addOrder(sql, own)).orderId);
+  await addOrder(sql, own, { driverId: await addDriverRow(sql) });
+  for (const [age, id] of ids.entries()) {
+    await sql`update orders set created_at = now() - make_interval(secs => ${age}) where id = ${id}`;
   }
+  const oldestFirst = ids.toReversed();
+  expect((await storeOf(sql).loadWaiting(10)).map(({ orderId }) => orderId)).toEqual(oldestFirst);
+  const [oldest, ...others] = await storeOf(sql).loadWaiting(2);
+  expect(others).toHaveLength(1);
+  const { created_at: createdAt, deliver_by: deliverBy } = await orderRow(sql, oldestFirst[0] as string);
+  expect(oldest).toEqual({
+    orderId: oldestFirst[0],
+    retailerId: own.retailerId,
+    tierId: 'standard',
+    point: PICKUP,
+    sinceMs: (createdAt as Date).getTime(),
+    size: 'small',
+    readyAtMs: (createdAt as Date).getTime(),
+    deliverByMs: (deliverBy as Date).getTime(),
+    dropoff: null,
+  });
 });
 
 test('an order keeps the fair start with which it began to wait, until a driver gives it back', async () => {

@@ -328,14 +328,14 @@ describe('an order of a held store', () => {
 
 describe('the credit of an unproven store', () => {
   beforeEach(async () => {
-    await failCharges(database.sql, store, 3);
+    await failCharges(sql, store, 3);
     await newCard();
   });
   /** A second process, on connections of its own. */
   const other = () => {
-    const sql = connect({ url: database.url, applicationName: 'other', max: 10 });
-    onTestFinished(() => sql.end({ timeout: 1 }));
-    return storeOf(sql, 'other');
+    const theirs = connect({ url: database.url, applicationName: 'other', max: 10 });
+    onTestFinished(() => theirs.end({ timeout: 1 }));
+    return storeOf(theirs, 'other');
   };
 
   test('lets exactly 3 of 300 new orders have a driver, in batches of two processes at once', async () => {
@@ -357,7 +357,7 @@ describe('the credit of an unproven store', () => {
 
   test('lets exactly 3 of 100 waiting orders have a driver, beside new ones of another process', async () => {
     const waiting = await Promise.all(Array.from({ length: 100 }, waitingOrder));
-    const drivers = await Promise.all(waiting.map(() => addDriverRow(database.sql)));
+    const drivers = await Promise.all(waiting.map(() => addDriverRow(sql)));
     const fresh = await drafts(50);
     const theirs = other();
     const outcomes = await Promise.all([
@@ -381,7 +381,7 @@ describe('the credit of an unproven store', () => {
   });
 
   test('is none any more once an order was paid, however many go at once', async () => {
-    const paid = await chargedOrder(database.sql, store);
+    const paid = await chargedOrder(sql, store);
     await paid.settle('paid');
     expect((await me.insertOrders(await drafts(20))).size).toBe(20);
     expect((await account()).listed).toBe(0);
@@ -391,7 +391,7 @@ describe('the credit of an unproven store', () => {
     const orders = await drafts(3);
     await me.insertOrders(orders);
     const waiting = await Promise.all(Array.from({ length: 20 }, waitingOrder));
-    const drivers = await Promise.all(waiting.map(() => addDriverRow(database.sql)));
+    const drivers = await Promise.all(waiting.map(() => addDriverRow(sql)));
     const opened = await me.openPaymentAttempts(
       orders.map(({ id }) => id),
       3,

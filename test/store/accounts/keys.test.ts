@@ -96,8 +96,8 @@ test('no list of good keys has one that is at its end', async () => {
   const { retailerId, key } = await storeWithKey();
   await storeOf(sql).rotateKeyWithOverlap(retailerId, newKey(), DAY);
   const listed = async () => {
-    const all = await storeOf(sql).listKeys('00000000-0000-0000-0000-000000000000', 10_000);
-    const [of] = (await storeOf(sql).listKeysOf([retailerId])).filter(({ id }) => id === key.id);
+    const all = await storeOf(sql).listSecrets('key', '00000000-0000-0000-0000-000000000000', 10_000);
+    const [of] = (await storeOf(sql).listSecretsOf('key', [retailerId])).filter(({ id }) => id === key.id);
     return [all.some(({ id }) => id === key.id), of?.isRevoked];
   };
   expect(await listed()).toEqual([true, false]);

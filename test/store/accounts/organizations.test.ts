@@ -4,7 +4,7 @@ import type { OrderStatus } from '../../../src/domain/order.ts';
 import { MAX_ORGANIZATION_KEYS } from '../../../src/limits.ts';
 import { LIST_SCAN_ROWS_PER_STORE } from '../../../src/store/accounts/orders-of-stores.ts';
 import type { NewKey } from '../../../src/store/accounts/retailers.ts';
-import type { OrderCursor } from '../../../src/store/orders/orders-list.ts';
+import type { Cursor } from '../../../src/store/pages.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
 import { addOrder, addStoreRow, PICKUP } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';

@@ -23,8 +23,10 @@ test('a driver has one tracker, of which processes are told, and none once it is
   expect(notices).toEqual([`table:tracker:${driverId}`]);
   expect(await store.findDriverByTracker(first)).toEqual({ driverId });
   expect(await store.findDriverByToken(first)).toBeNull();
-  expect(await store.listTrackersOf([driverId, newId()])).toEqual([{ id: driverId, hash: first, isRevoked: false }]);
-  expect(await store.listTrackers(FIRST_ID, 10)).toContainEqual({
+  expect(await store.listSecretsOf('tracker', [driverId, newId()])).toEqual([
+    { id: driverId, hash: first, isRevoked: false },
+  ]);
+  expect(await store.listSecrets('tracker', FIRST_ID, 10)).toContainEqual({
     id: driverId,
     hash: first.slice(0, 16),
     isRevoked: false,

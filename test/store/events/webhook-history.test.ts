@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../src/domain/webhook.ts';
 import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
+import type { Cursor } from '../../../src/store/pages.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
 import { addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';

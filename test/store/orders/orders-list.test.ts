@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { OrderStatus } from '../../../src/domain/order.ts';
-import type { OrderCursor, OrderFilter } from '../../../src/store/orders/orders-list.ts';
+import type { OrderFilter } from '../../../src/store/orders/orders-list.ts';
 import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
+import type { Cursor } from '../../../src/store/pages.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
 import { addStoreRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';

@@ -79,80 +79,9 @@ atMost({ DEFAULT_STOP_NOTICE_SECONDS }, { MAX_STOP_NOTICE_SECONDS });
 export type Role = 'api' | 'worker';
 
 /** The settings as the service uses them; `null` is a setting that is not set. */
-export type Config = {
-  readonly sandbox: boolean;
-  readonly roles: ReadonlySet<Role>;
-  readonly port: number;
-  /** Whether the operator set the port; a process with the role `worker` alone listens only then. */
-  readonly portIsSet: boolean;
-  readonly host: string;
-  readonly baseUrl: string | null;
-  readonly trackingUrl: string | null;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
-  readonly trustProxy: boolean;
-  /** Time from a signal, or from what else ends the process, to the first refusal. */
-  readonly stopNoticeSeconds: number;
-  readonly databaseUrl: string | null;
-  readonly redisUrl: string | null;
-  readonly dataDir: string;
-  /** Where photos are stored instead of the data folder. */
-  readonly photoBucket: {
-    readonly bucket: string;
-    readonly region: string;
-    readonly endpoint: string | null;
-    readonly accessKeyId: string;
-    readonly secretAccessKey: string;
-    readonly prefix: string;
-  } | null;
-  readonly stripe: {
-    readonly secretKey: string;
-    readonly apiBase: string | null;
-    readonly rate: number;
-    /** What Stripe signs its callbacks with: none, one, or two while they are exchanged. */
-    readonly webhookSecrets: readonly string[];
-  } | null;
-  readonly twilio: {
-    readonly accountSid: string;
-    readonly authToken: string;
-    readonly from: string;
-    readonly apiBase: string | null;
-    readonly rate: number;
-  } | null;
-  readonly sms: {
-    /** Countries whose phones are texted, by their ISO 3166-1 codes; null for all. */
-    readonly countries: ReadonlySet<string> | null;
-    /** Time from an order to its text. */
-    readonly delaySeconds: number;
-    /** Most texts a day (UTC) to one phone, and for one store; 0 for no bound. */
-    readonly perPhone: number;
-    readonly perStore: number;
-  };
-  readonly geocoderUrl: string | null;
-  /** Whether its points are made up within their ZIPs, as by the sandbox's stand-in; no setting. */
+export type Config = ReturnType<typeof settingsOf> & {
+  /** Whether the geocoder's points are made up within their ZIPs, as by the sandbox's stand-in; no setting. */
   readonly geocoderInvents?: boolean;
-  /** An OSRM-compatible server, for the planner's travel times. */
-  readonly routerUrl: string | null;
-  readonly tileUrl: string | null;
-  /** The attribution that the map's licence asks for. */
-  readonly tileAttribution: string;
-  readonly paymentWaitMs: number;
-  /** Orders a second that a store without a setting of its own may create; 0 for no bound. */
-  readonly storeRate: number;
-  /** Unpaid orders in a row after which a store's further ones wait; 0 and 1: from the first one on. */
-  readonly unpaidOrdersAllowed: number;
-  /** Reads a second that a store may make; 0 for no bound. */
-  readonly readRate: number;
-  /** Orders that a driver may give back within an hour before they have to wait; 0 for no bound. */
-  readonly releasesPerHour: number;
-  readonly supportEmail: string;
-  /** What readers of `/metrics` have to send; null for anybody in the sandbox, and for nobody outside. */
-  readonly metricsToken: string | null;
-  readonly logLevel: string;
-  /** Which requests get a line in the log. */
-  readonly requestLog: 'all' | 'failed' | 'off';
-  readonly simulatedDrivers: number;
-  /** Whether drivers without an order are asked to wait where orders are expected. */
-  readonly idleDriversWait: boolean;
 };
 
 /** The United States with their territories, and Canada. */
@@ -285,22 +214,31 @@ export function readCliConfig(env: Environment = process.env): Config {
 export function parseConfig(env: Environment): Config {
   const problems: string[] = [];
   const read = reader(env, problems);
+  const config = settingsOf(read, problems);
+  problems.push(...contradictions(config, (name) => read.text(name) !== null));
+  if (problems.length > 0) throw new ConfigError([...problems, ...misspeltSettings(env)]);
+  return config;
+}
+
+function settingsOf(read: ReturnType<typeof reader>, problems: string[]) {
   const configured = ['DATABASE_URL', 'REDIS_URL', 'STRIPE_SECRET_KEY', 'TWILIO_ACCOUNT_SID'].some(read.text);
   const sandbox = read.flag('SANDBOX', !configured);
   const logLevel = read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], sandbox ? 'warn' : 'info');
   const certFile = read.text('TLS_CERT_FILE');
   const keyFile = read.text('TLS_KEY_FILE');
   if ((certFile === null) !== (keyFile === null)) problems.push('TLS_CERT_FILE and TLS_KEY_FILE go together');
-  const config: Config = {
+  return {
     sandbox,
     roles: read.roles(),
     port: read.integer('PORT', 8080, 0, 65_535),
+    /** Whether the operator set the port; a process with the role `worker` alone listens only then. */
     portIsSet: read.text('PORT') !== null,
     host: read.text('HOST') ?? (sandbox ? '127.0.0.1' : '0.0.0.0'),
     baseUrl: read.url('BASE_URL', ['http:', 'https:']),
     trackingUrl: read.url('TRACKING_URL', ['http:', 'https:']),
-    tls: certFile && keyFile ? { certFile, keyFile } : null,
+    tls: certFile && keyFile ? ({ certFile, keyFile } as const) : null,
     trustProxy: read.flag('TRUST_PROXY', false),
+    /** Time from a signal, or from what else ends the process, to the first refusal. */
     stopNoticeSeconds: read.integer(
       'STOP_NOTICE_SECONDS',
       sandbox ? 0 : DEFAULT_STOP_NOTICE_SECONDS,
@@ -310,27 +248,36 @@ export function parseConfig(env: Environment): Config {
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:'], urlsOfHosts),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    /** Where photos are stored instead of the data folder. */
     photoBucket: read.photoBucket(),
     stripe: read.stripe(sandbox),
     twilio: read.twilio(sandbox),
     sms: read.sms(sandbox),
     geocoderUrl: read.url('GEOCODER_URL', ['http:', 'https:']),
+    /** An OSRM-compatible server, for the planner's travel times. */
     routerUrl: read.url('ROUTER_URL', ['http:', 'https:']),
     tileUrl: read.text('TILE_URL'),
+    /** The attribution that the map's licence asks for. */
     tileAttribution: read.text('TILE_ATTRIBUTION') ?? '© OpenStreetMap contributors',
     paymentWaitMs: read.integer('PAYMENT_WAIT_MS', DEFAULT_PAYMENT_WAIT_MS, 0, MAX_PAYMENT_WAIT_MS),
+    /** Orders a second that a store without a setting of its own may create; 0 for no bound. */
     storeRate: read.integer('STORE_RATE', sandbox ? 0 : DEFAULT_STORE_RATE, 0, MAX_STORE_RATE),
+    /** Unpaid orders in a row after which a store's further ones wait; 0 and 1: from the first one on. */
     unpaidOrdersAllowed: read.integer(
       'UNPAID_ORDERS_ALLOWED',
       DEFAULT_UNPAID_ORDERS_ALLOWED,
       0,
       MAX_UNPAID_ORDERS_ALLOWED,
     ),
+    /** Orders that a driver may give back within an hour before they have to wait; 0 for no bound. */
     releasesPerHour: read.integer('RELEASES_PER_HOUR', DEFAULT_RELEASES_PER_HOUR, 0, MAX_RELEASES_PER_HOUR),
+    /** Reads a second that a store may make; 0 for no bound. */
     readRate: read.integer('READ_RATE', sandbox ? 0 : DEFAULT_READ_RATE, 0, MAX_STORE_RATE),
     supportEmail: read.text('SUPPORT_EMAIL') ?? DEFAULT_SUPPORT_EMAIL,
+    /** What readers of `/metrics` have to send; null for anybody in the sandbox, and for nobody outside. */
     metricsToken: read.matching('METRICS_TOKEN', /^[!-~]{16,}$/, 'at least 16 visible characters'),
     logLevel,
+    /** Which requests get a line in the log. */
     requestLog: read.choice('REQUEST_LOG', ['all', 'failed', 'off'], defaultRequestLog(sandbox, logLevel)),
     simulatedDrivers: read.integer(
       'SIMULATED_DRIVERS',
@@ -338,15 +285,13 @@ export function parseConfig(env: Environment): Config {
       0,
       MAX_SIMULATED_DRIVERS,
     ),
+    /** Whether drivers without an order are asked to wait where orders are expected. */
     idleDriversWait: read.flag('IDLE_DRIVERS_WAIT', sandbox),
-  };
-  problems.push(...contradictions(config, (name) => read.text(name) !== null));
-  if (problems.length > 0) throw new ConfigError([...problems, ...misspeltSettings(env)]);
-  return config;
+  } as const;
 }
 
 /** Lines at level info, so that a level above it leaves them out; a sandbox's terminal shows failed ones. */
-function defaultRequestLog(sandbox: boolean, logLevel: string): Config['requestLog'] {
+function defaultRequestLog(sandbox: boolean, logLevel: string): 'all' | 'failed' | 'off' {
   if (logLevel === 'silent') return 'off';
   if (sandbox) return 'failed';
   return ['debug', 'info'].includes(logLevel) ? 'all' : 'off';
@@ -419,7 +364,7 @@ function reader(env: Environment, problems: string[]) {
     return null;
   }
 
-  function roles(): Set<Role> {
+  function roles(): ReadonlySet<Role> {
     const names = (text('ROLES') ?? 'api,worker').split(',').map((name) => name.trim());
     if (names.every((name) => name === 'api' || name === 'worker')) return new Set(names as Role[]);
     problems.push('ROLES must be api, worker or both, separated by a comma');
@@ -440,7 +385,7 @@ function reader(env: Environment, problems: string[]) {
   /**
    * All of the settings or none: with some of them photos would go to a folder where nobody looks for them.
    */
-  function photoBucket(): Config['photoBucket'] {
+  function photoBucket() {
     const endpoint = url('S3_ENDPOINT', ['http:', 'https:']);
     const prefix = matching(
       'S3_PREFIX',
@@ -466,10 +411,10 @@ function reader(env: Environment, problems: string[]) {
       accessKeyId: text('S3_ACCESS_KEY_ID') ?? '',
       secretAccessKey: text('S3_SECRET_ACCESS_KEY') ?? '',
       prefix: prefix ?? '',
-    };
+    } as const;
   }
 
-  function stripe(sandbox: boolean): Config['stripe'] {
+  function stripe(sandbox: boolean) {
     const apiBase = url('STRIPE_API_BASE', ['http:', 'https:']);
     const rate = integer('STRIPE_RATE', defaultStripeRate(sandbox, apiBase), 0, MAX_VENDOR_RATE);
     const webhookSecrets = stripeSecrets();
@@ -482,7 +427,7 @@ function reader(env: Environment, problems: string[]) {
       /^(sk|rk)_\w+$/,
       'a secret key: sk_…, or rk_… of restricted rights',
     );
-    return { secretKey: secretKey ?? '', apiBase, rate, webhookSecrets };
+    return { secretKey: secretKey ?? '', apiBase, rate, webhookSecrets } as const;
   }
 
   /** None for a stand-in, which the sandbox has where nothing names Stripe. */
@@ -492,6 +437,7 @@ function reader(env: Environment, problems: string[]) {
     return key?.includes('_test_') ? DEFAULT_STRIPE_TEST_RATE : DEFAULT_STRIPE_RATE;
   }
 
+  /** What Stripe signs its callbacks with: none, one, or two while they are exchanged. */
   function stripeSecrets(): readonly string[] {
     const secrets = (text('STRIPE_WEBHOOK_SECRET') ?? '').split(',').filter((secret) => secret.trim() !== '');
     const trimmed = secrets.map((secret) => secret.trim());
@@ -501,7 +447,7 @@ function reader(env: Environment, problems: string[]) {
     return trimmed;
   }
 
-  function twilio(sandbox: boolean): Config['twilio'] {
+  function twilio(sandbox: boolean) {
     const rate = integer('TWILIO_RATE', sandbox ? 0 : DEFAULT_TWILIO_RATE, 0, MAX_VENDOR_RATE);
     const apiBase = url('TWILIO_API_BASE', ['http:', 'https:']);
     if (!required(['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM'], sandbox)) return null;
@@ -516,17 +462,20 @@ function reader(env: Environment, problems: string[]) {
         ) ?? '',
       apiBase,
       rate,
-    };
+    } as const;
   }
 
   /** No bound of a day in the sandbox, where a load test orders for one phone. */
-  function sms(sandbox: boolean): Config['sms'] {
+  function sms(sandbox: boolean) {
     return {
+      /** Countries whose phones are texted, by their ISO 3166-1 codes; null for all. */
       countries: countries('SMS_COUNTRIES', DEFAULT_SMS_COUNTRIES),
+      /** Time from an order to its text. */
       delaySeconds: integer('SMS_DELAY_SECONDS', DEFAULT_SMS_DELAY_SECONDS, 0, MAX_SMS_DELAY_SECONDS),
+      /** Most texts a day (UTC) to one phone, and for one store; 0 for no bound. */
       perPhone: integer('SMS_PER_PHONE', sandbox ? 0 : DEFAULT_SMS_PER_PHONE, 0, MAX_SMS_PER_DAY),
       perStore: integer('SMS_PER_STORE', sandbox ? 0 : DEFAULT_SMS_PER_STORE, 0, MAX_SMS_PER_DAY),
-    };
+    } as const;
   }
 
   function countries(name: string, fallback: string): ReadonlySet<string> | null {

@@ -2,6 +2,7 @@ import { PHOTO_DEADLINE_MS } from '../../limits.ts';
 import { learnClock } from './clock.ts';
 import type { Sent } from './lane.ts';
 import { meaningOf } from './queue.ts';
+import { ask } from './request.ts';
 import type { Action, Day, ToldState } from './state.ts';
 
 /** Longest request without a photo. */
@@ -81,35 +82,18 @@ export class DriverApi {
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<Reply | null> {
-    const abort = new AbortController();
-    const giveUp = () => abort.abort();
-    const timer = setTimeout(giveUp, timeoutMs);
-    signal?.addEventListener('abort', giveUp, { once: true });
     const sentMs = Date.now();
     try {
-      const response = await fetch(path, {
-        method,
-        body,
-        headers: {
-          Authorization: `Bearer ${this.#token}`,
-          ...(body === null ? {} : { 'Content-Type': typeof body === 'string' ? 'application/json' : 'image/jpeg' }),
-        },
-        cache: 'no-store',
-        credentials: 'omit',
-        redirect: 'error',
-        signal: abort.signal,
+      return await ask({ method, path, token: this.#token, body, timeoutMs, signal }, async (response) => {
+        const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
+        const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
+        const reply: Reply = { status: response.status, body: await response.json(), retryAfterSeconds };
+        // Not of a hotel's sign-in page.
+        if (isOurs(reply)) learnClock(response.headers.get('Date'), sentMs, Date.now());
+        return reply;
       });
-      const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
-      const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
-      const reply: Reply = { status: response.status, body: await response.json(), retryAfterSeconds };
-      // Not of a hotel's sign-in page.
-      if (isOurs(reply)) learnClock(response.headers.get('Date'), sentMs, Date.now());
-      return reply;
     } catch {
       return null;
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', giveUp);
     }
   }
 }

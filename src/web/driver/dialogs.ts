@@ -1,4 +1,4 @@
-import { byId, element, said, setText } from './dom.ts';
+import { byId, classed, said, setText } from '../shared/dom.ts';
 import type { DriverOrder } from './state.ts';
 import type { GiveUp } from './stop-words.ts';
 import { type Say, shortName } from './words.ts';
@@ -104,9 +104,7 @@ function choice(value: string, text: string): HTMLElement {
   input.name = 'which';
   input.value = value;
   input.required = true;
-  const label = element('label', input, said('span', text));
-  label.className = 'choice';
-  return label;
+  return classed('label', 'choice', input, said('span', text));
 }
 
 function follow(id: string, confirmed: (form: HTMLFormElement) => void): void {

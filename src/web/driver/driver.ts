@@ -1,9 +1,9 @@
 import { below, PROOF_DROPOFF_METERS } from '../../limits.ts';
+import { byId, element } from '../shared/dom.ts';
 import { allowSound, keepAwake, ring } from './alert.ts';
 import { DriverApi } from './api.ts';
 import { clockAheadMs, nowMs } from './clock.ts';
 import { ask, followDialogs, followQuestions } from './dialogs.ts';
-import { byId, element } from './dom.ts';
 import { HandoverPhoto } from './handover.ts';
 import { say, translateMarkup } from './language.ts';
 import type { Screen } from './model.ts';
@@ -61,17 +61,17 @@ const ticked = new Set<string>();
 /** The next stop as it is shown. */
 function nextStop(): Next | null {
   if (!session) return null;
-  const { stops, orders } = session.shown;
-  return nextOf(stops, orders, session.door?.orderId ?? null);
+  const { shown, door } = session.orders;
+  return nextOf(shown.stops, shown.orders, door?.orderId ?? null);
 }
 
 function show(): void {
-  const shown = session?.shown ?? NOTHING;
+  const shown = session?.orders.shown ?? NOTHING;
   const connected = session?.linkState === 'live' || session?.linkState === 'replaced';
   const slow = slowActions();
   const next = nextStop();
   const door = next?.atDoor ? next.orders[0] : null;
-  const refused = session?.refused[0];
+  const refused = session?.queue.refused[0];
   render(say, {
     screen,
     link: session?.linkState ?? 'connecting',
@@ -79,13 +79,13 @@ function show(): void {
     doorOrderId: door?.id ?? null,
     ticked,
     onDuty: session?.onDuty ?? false,
-    onDutyUntil: session?.onDutyUntil ?? null,
+    onDutyUntil: session?.orders.state.on_duty_until ?? null,
     dutyWaits: session?.dutyWaits ?? false,
     waitAt: session?.waitAt ?? null,
     problem: session?.problem ?? null,
     fix: freshFix(),
     positionAgeMs: session?.sentFix ? ageOf(session.sentFix.takenMs) : null,
-    waiting: session?.isUnkept ? say('notKept') : waitingWords(say, slow, connected),
+    waiting: session?.queue.isUnkept ? say('notKept') : waitingWords(say, slow, connected),
     late: slow.length > 0,
     finished: session?.finished ?? null,
     clock: clockWords(say, clockAheadMs()),
@@ -115,7 +115,7 @@ function freshFix(): Fix | null {
 
 /** The waiting actions, once the first one has waited long enough to be shown. */
 function slowActions(): readonly Action[] {
-  const waiting = session?.waiting ?? [];
+  const waiting = session?.queue.waiting ?? [];
   const offline = session?.linkState === 'offline';
   const oldestMs = Date.parse(waiting[0]?.capturedAt ?? '');
   const young = !offline && Math.abs(nowMs() - oldestMs) < SHOW_WAITING_MS;
@@ -126,7 +126,8 @@ function slowActions(): readonly Action[] {
 /** Announces the driver's next step to screen readers when it has changed. */
 function sayChange(next: Next | null, late: boolean): void {
   if (!session || screen !== 'work') return;
-  const { shown, onDuty, problem, waitAt } = session;
+  const { onDuty, problem, waitAt } = session;
+  const { shown } = session.orders;
   const words = next ? stopWords(say, next) : null;
   const now = words
     ? `${words.step} ${words.headline}`
@@ -176,7 +177,7 @@ function tellLost(orders: readonly DriverOrder[]): void {
 
 /** Keeps the screen on while the driver works: on duty, or with something to bring to its end. */
 function stayAwake(): void {
-  const works = session !== null && (session.onDuty || session.shown.orders.length > 0);
+  const works = session !== null && (session.onDuty || session.orders.shown.orders.length > 0);
   void keepAwake(screen === 'work' && works);
 }
 
@@ -309,7 +310,7 @@ function pressDuty(): void {
     return;
   }
   const stopOrders = () => session?.setDuty({ onDuty: false, until: null });
-  const onBoard = (session?.shown.orders ?? []).filter(({ status }) => status !== 'driver_assigned');
+  const onBoard = (session?.orders.shown.orders ?? []).filter(({ status }) => status !== 'driver_assigned');
   if (onBoard.length === 0) {
     stopOrders();
     return;
@@ -348,19 +349,19 @@ function listen(): void {
   byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
   byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
   byId('refusal-ok').addEventListener('click', () => {
-    const refused = session?.refused[0];
-    if (refused) void session?.dismiss(refused);
+    const refused = session?.queue.refused[0];
+    if (refused) void session?.queue.dismiss(refused.id);
     else refusal = null;
     show();
   });
   followDialogs(say, {
     giveUp() {
       const next = nextStop();
-      return next && session ? giveUpOf(say, next, session.shown.orders) : null;
+      return next && session ? giveUpOf(say, next, session.orders.shown.orders) : null;
     },
     give: (kind, orderIds, reason) => void act(kind, orderIds, reason),
     leave: () => void signOut(),
-    owes: () => (session?.waiting.length ?? 0) > 0,
+    owes: () => (session?.queue.waiting.length ?? 0) > 0,
   });
   followQuestions();
   window.addEventListener('online', () => session?.wake());

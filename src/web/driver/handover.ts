@@ -1,4 +1,4 @@
-import { byId } from './dom.ts';
+import { byId } from '../shared/dom.ts';
 import { shrinkPhoto } from './photo.ts';
 import type { DriverOrder } from './state.ts';
 import type { Draft, DriverStore } from './store.ts';

@@ -1,6 +1,7 @@
+import { ask } from './request.ts';
+
 /** Has the phone ring for a new order while the page is closed, by Web Push. No function throws. */
 
-const PATH = '/driver/push';
 const REQUEST_MS = 10_000;
 
 /**
@@ -14,10 +15,10 @@ export async function ringWhenClosed(token: string, mayAsk: boolean): Promise<vo
     const permission = mayAsk ? await Notification.requestPermission() : Notification.permission;
     if (permission !== 'granted') return;
     const registration = await navigator.serviceWorker.ready;
-    const reply = await ask('GET', token, null);
+    const reply = await askOfPushes('GET', token, null);
     const { public_key: key } = (await reply.json()) as { readonly public_key?: string };
     if (!key) return;
-    await ask('POST', token, JSON.stringify(await subscribed(registration.pushManager, bytesOf(key))));
+    await askOfPushes('POST', token, JSON.stringify(await subscribed(registration.pushManager, bytesOf(key))));
   } catch {
     // The page rings by itself while it is open.
   }
@@ -30,7 +31,7 @@ export async function ringNoMore(token: string): Promise<void> {
     const subscription = await registration?.pushManager?.getSubscription();
     if (!subscription) return;
     await subscription.unsubscribe();
-    await ask('DELETE', token, JSON.stringify({ endpoint: subscription.endpoint }));
+    await askOfPushes('DELETE', token, JSON.stringify({ endpoint: subscription.endpoint }));
   } catch {
     // An address that is not there any more is forgotten with the next push to it.
   }
@@ -49,23 +50,6 @@ function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
-async function ask(method: string, token: string, body: string | null): Promise<Response> {
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), REQUEST_MS);
-  try {
-    return await fetch(PATH, {
-      method,
-      body,
-      headers: {
-        Authorization: `Bearer ${token}`,
-        ...(body === null ? {} : { 'Content-Type': 'application/json' }),
-      },
-      cache: 'no-store',
-      credentials: 'omit',
-      redirect: 'error',
-      signal: abort.signal,
-    });
-  } finally {
-    clearTimeout(timer);
-  }
+function askOfPushes(method: string, token: string, body: string | null): Promise<Response> {
+  return ask({ method, path: '/driver/push', token, body, timeoutMs: REQUEST_MS }, async (response) => response);
 }

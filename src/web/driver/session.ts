@@ -7,7 +7,7 @@ import { newActionId } from './phone.ts';
 import { fitPhoto } from './photo.ts';
 import { type PositionProblem, PositionWatch } from './position.ts';
 import { ActionQueue } from './queue.ts';
-import type { Choice, Door, Fix } from './route.ts';
+import type { Choice, Fix } from './route.ts';
 import {
   type Action,
   type ActionKind,
@@ -38,13 +38,15 @@ const CATCH_UP_MS = 10_000;
 
 /** One signed-in driver: merges what the service says with what the driver did. */
 export class Session {
+  /** What the driver did and the service has not answered. */
+  readonly queue: ActionQueue;
+  /** What the driver carries. */
+  readonly orders: Orders;
   readonly #api: DriverApi;
   readonly #link: DriverLink;
-  readonly #queue: ActionQueue;
   readonly #position: PositionWatch;
   readonly #duty: DutyWish;
   readonly #listener: SessionListener;
-  readonly #orders: Orders;
   #linkState: LinkState = 'connecting';
   #problem: PositionProblem | null = null;
   #sentFix: SentFix | null = null;
@@ -70,12 +72,11 @@ export class Session {
       refused: (action: Action) => this.#refused(action),
       signedOut: () => listener.signedOut(),
     };
-    this.#queue = new ActionQueue(store, sending, queued, state?.driver_id ?? null);
-    this.#orders = new Orders(state, this.#queue, listener);
+    this.queue = new ActionQueue(store, sending, queued, state?.driver_id ?? null);
+    this.orders = new Orders(state, this.queue, listener);
     this.#duty = new DutyWish(
       (duty) => this.#api.setDuty(duty),
-      ({ onDuty, until }) =>
-        this.#take({ ...this.#orders.state, on_duty: onDuty, on_duty_until: until, wait_at: null }),
+      ({ onDuty, until }) => this.#take({ ...this.orders.state, on_duty: onDuty, on_duty_until: until, wait_at: null }),
       () => listener.signedOut(),
     );
     this.#position = new PositionWatch({
@@ -87,30 +88,13 @@ export class Session {
   get linkState(): LinkState {
     return this.#linkState;
   }
-  get waiting(): readonly Action[] {
-    return this.#queue.waiting;
-  }
-  /** What the service did not take, until the driver has seen it. */
-  get refused(): readonly Action[] {
-    return this.#queue.refused;
-  }
-  /** Whether the phone could not store what waits to be sent. */
-  get isUnkept(): boolean {
-    return this.#queue.isUnkept;
-  }
-  get shown(): Orders['shown'] {
-    return this.#orders.shown;
-  }
   /** The duty that the driver wants, or else the one that the service states. */
   get onDuty(): boolean {
-    return this.#duty.wanted ?? this.#orders.state.on_duty;
-  }
-  get onDutyUntil(): string | null {
-    return this.#orders.state.on_duty_until;
+    return this.#duty.wanted ?? this.orders.state.on_duty;
   }
   /** Where the driver is asked to wait for an order; null where they are not, or want to go off duty. */
   get waitAt(): WaitPlace | null {
-    return this.onDuty ? this.#orders.state.wait_at : null;
+    return this.onDuty ? this.orders.state.wait_at : null;
   }
   get dutyWaits(): boolean {
     return this.#duty.wanted !== null;
@@ -131,7 +115,7 @@ export class Session {
   }
 
   async start(): Promise<void> {
-    await this.#queue.start();
+    await this.queue.start();
     if (this.#stopped) return;
     this.#link.start();
     this.#followPosition();
@@ -143,7 +127,7 @@ export class Session {
   stop(): void {
     this.#stopped = true;
     this.#link.stop();
-    this.#queue.stop();
+    this.queue.stop();
     this.#position.stop();
     this.#duty.stop();
   }
@@ -152,14 +136,14 @@ export class Session {
   wake(): void {
     if (this.#stopped) return;
     this.#link.resume();
-    this.#queue.wake();
+    this.queue.wake();
     this.#position.ask();
     this.#duty.send();
     void this.readDay();
   }
 
   wentOffline(): void {
-    this.#queue.interrupt();
+    this.queue.interrupt();
     this.#link.wentOffline();
   }
 
@@ -171,24 +155,20 @@ export class Session {
 
   /** Notes that the driver is at a door, so that their route stays what it is until the handover is over. */
   arrive(orderId: string): void {
-    this.#orders.arrive(orderId);
+    this.orders.arrive(orderId);
     this.#listener.changed();
   }
 
   /** The driver is not at the door after all. */
   leaveDoor(): void {
-    this.#orders.leaveDoor();
+    this.orders.leaveDoor();
     this.#listener.changed();
   }
 
   /** Makes a stop the next one. */
   choose(choice: Choice): void {
-    this.#orders.choose(choice);
+    this.orders.choose(choice);
     this.#listener.changed();
-  }
-
-  get door(): Door | null {
-    return this.#orders.door;
   }
 
   /** Queues an action on each of these orders. */
@@ -200,15 +180,10 @@ export class Session {
     const capturedAt = new Date(nowMs()).toISOString();
     const { reason = null, photo = null } = detail;
     const stored = orderIds.map((orderId) =>
-      this.#queue.add({ id: newActionId(), orderId, kind, reason, capturedAt, photo }),
+      this.queue.add({ id: newActionId(), orderId, kind, reason, capturedAt, photo }),
     );
-    this.#orders.acted(orderIds);
+    this.orders.acted(orderIds);
     await Promise.all(stored);
-  }
-
-  /** The driver has seen that the service did not take it. */
-  dismiss(action: Action): Promise<void> {
-    return this.#queue.dismiss(action.id);
   }
 
   /** Reads the state over HTTP, for when the socket is silent; a state from the socket meanwhile is newer. */
@@ -233,18 +208,18 @@ export class Session {
   }
 
   #take(told: DriverState): void {
-    this.#queue.isOf(told.driver_id);
-    this.#orders.take(told);
+    this.queue.isOf(told.driver_id);
+    this.orders.take(told);
     this.#followPosition();
-    if (this.#orders.state.orders.length > 0) this.#finished = null;
+    if (this.orders.state.orders.length > 0) this.#finished = null;
     this.#listener.changed();
   }
 
   #answered({ kind, orderId }: Action, progress: Progress): void {
-    this.#orders.answered(progress);
+    this.orders.answered(progress);
     if (this.#replaced) return;
     this.#position.ask();
-    this.#take(this.#orders.state);
+    this.#take(this.orders.state);
     if (!isCarried(progress.status)) {
       this.#finished = { kind, orderId };
       void this.readDay();
@@ -253,7 +228,7 @@ export class Session {
   }
 
   #refused(action: Action): void {
-    this.#orders.refused(action.orderId);
+    this.orders.refused(action.orderId);
     if (!this.#link.live) void this.refresh();
   }
 
@@ -261,7 +236,7 @@ export class Session {
     this.#linkState = linkState;
     if (linkState === 'live') {
       this.#liveSinceMs = performance.now();
-      this.#queue.wake();
+      this.queue.wake();
       this.#position.ask();
       this.#duty.send();
     }
@@ -279,13 +254,13 @@ export class Session {
   #standAside(): void {
     this.#position.stop();
     this.#duty.stop();
-    this.#orders.standAside();
+    this.orders.standAside();
   }
 
   /** Watches the position on duty and while an order is carried, and never otherwise. */
   #followPosition(): void {
     if (this.#stopped || this.#replaced) return;
-    if (window.isSecureContext && (this.onDuty || this.shown.orders.length > 0)) this.#position.start();
+    if (window.isSecureContext && (this.onDuty || this.orders.shown.orders.length > 0)) this.#position.start();
     else {
       this.#position.stop();
       this.#sentFix = null;
@@ -298,7 +273,7 @@ export class Session {
    * of that, as long as they have room: so it hears that first, and of their position, which brings new orders, then.
    */
   get #isCatchingUp(): boolean {
-    const owes = this.#queue.waiting.some(({ photo }) => photo === null);
+    const owes = this.queue.waiting.some(({ photo }) => photo === null);
     return owes && performance.now() - this.#liveSinceMs < CATCH_UP_MS;
   }
 

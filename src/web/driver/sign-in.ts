@@ -1,5 +1,7 @@
 import { newActionId } from './phone.ts';
 import { sayOfPhone } from './phone-words.ts';
+import { ask } from './request.ts';
+import { read, write } from './store.ts';
 
 /** What stands behind `#` in a sign-in link; the service never sees that part of an address. */
 const MARK = '#sign-in=';
@@ -40,7 +42,7 @@ async function resultOf(code: string): Promise<{ readonly result: LinkResult; re
   if (reply?.status === 429) return { result: { problem: sayOfPhone('linkTooMany') }, isFinal: false };
   const isFinal = reply !== null && (reply.token !== null || reply.status < 500);
   if (!isFinal) return { result: { problem: sayOfPhone('linkLater') }, isFinal };
-  keep(null);
+  write(ATTEMPT, null);
   return { result: reply.token === null ? { problem: sayOfPhone('linkDead') } : { token: reply.token }, isFinal };
 }
 
@@ -53,43 +55,24 @@ function codeOf(address: string): string | null {
 /** Null without an answer. */
 async function exchange(code: string): Promise<{ readonly status: number; readonly token: string | null } | null> {
   const attempt = kept(code) ?? newActionId();
-  keep(`${code} ${attempt}`);
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), REQUEST_MS);
+  // Where it cannot be kept, a lost answer costs a new link.
+  write(ATTEMPT, `${code} ${attempt}`);
+  const body = JSON.stringify({ code, attempt });
   try {
-    const response = await fetch('/driver/sign-in', {
-      method: 'POST',
-      body: JSON.stringify({ code, attempt }),
-      headers: { 'Content-Type': 'application/json' },
-      cache: 'no-store',
-      credentials: 'omit',
-      redirect: 'error',
-      signal: abort.signal,
-    });
-    const body = (await response.json()) as { readonly driver_token?: unknown } | null;
-    return { status: response.status, token: typeof body?.driver_token === 'string' ? body.driver_token : null };
+    return await ask(
+      { method: 'POST', path: '/driver/sign-in', token: null, body, timeoutMs: REQUEST_MS },
+      async (response) => {
+        const said = (await response.json()) as { readonly driver_token?: unknown } | null;
+        return { status: response.status, token: typeof said?.driver_token === 'string' ? said.driver_token : null };
+      },
+    );
   } catch {
     return null;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
 /** The attempt at this code of an earlier page, which may have been another tab. */
 function kept(code: string): string | null {
-  try {
-    const [of, attempt] = (localStorage.getItem(ATTEMPT) ?? '').split(' ');
-    return of === code ? (attempt ?? null) : null;
-  } catch {
-    return null;
-  }
-}
-
-function keep(text: string | null): void {
-  try {
-    if (text === null) localStorage.removeItem(ATTEMPT);
-    else localStorage.setItem(ATTEMPT, text);
-  } catch {
-    // Then a lost answer costs a new link.
-  }
+  const [of, attempt] = (read(ATTEMPT) ?? '').split(' ');
+  return of === code ? (attempt ?? null) : null;
 }

@@ -1,5 +1,5 @@
+import { byId, classed, element, fill, said, setText, show } from '../shared/dom.ts';
 import { leadNowhere, leadTo } from './directions.ts';
-import { byId, element, fill, said, setText, show } from './dom.ts';
 import type { Model } from './model.ts';
 import { renderNotes } from './notes.ts';
 import { phoneLink } from './phone.ts';
@@ -64,9 +64,7 @@ function renderParcels(say: Say, next: Next, ticked: ReadonlySet<string>): void 
     const box = document.createElement('input');
     box.type = 'checkbox';
     box.value = id;
-    const label = element('label', box, element('span', said('strong', name), said('small', detail)));
-    label.className = 'choice';
-    return label;
+    return classed('label', 'choice', box, element('span', said('strong', name), said('small', detail)));
   });
   for (const box of byId('parcels-list').querySelectorAll('input')) box.checked = ticked.has(box.value);
 }

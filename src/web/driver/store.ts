@@ -153,7 +153,8 @@ function parsed<Value>(text: string | null): Value | null {
   }
 }
 
-function read(key: string): string | null {
+/** What is kept under a key in local storage; null where nothing is. */
+export function read(key: string): string | null {
   try {
     return localStorage.getItem(key);
   } catch {
@@ -161,7 +162,8 @@ function read(key: string): string | null {
   }
 }
 
-function write(key: string, value: string | null): void {
+/** Keeps a text under a key, or forgets it. */
+export function write(key: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, value);

@@ -1,4 +1,4 @@
-import { byId, element, fill, setText, show } from './dom.ts';
+import { byId, classed, fill, setText, show } from '../shared/dom.ts';
 import type { LinkState } from './link.ts';
 import type { Model } from './model.ts';
 import { restOnNewStep } from './rest.ts';
@@ -61,8 +61,7 @@ export function announce(text: string): void {
 
 /** A link that saves a photo which the service does not have. */
 function savePhoto(say: Say, { orderId, photo }: Action): HTMLElement {
-  const link = element('a', say('savePhoto', { order: shortName(orderId) })) as HTMLAnchorElement;
-  link.className = 'quiet';
+  const link = classed('a', 'quiet', say('savePhoto', { order: shortName(orderId) })) as HTMLAnchorElement;
   link.download = `${orderId}.jpg`;
   link.href = URL.createObjectURL(new Blob(photo ? [photo] : [], { type: 'image/jpeg' }));
   return link;

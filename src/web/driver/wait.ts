@@ -1,5 +1,5 @@
+import { byId, show } from '../shared/dom.ts';
 import { leadNowhere, leadTo } from './directions.ts';
-import { byId, show } from './dom.ts';
 import { type Fix, wayMeters } from './route.ts';
 import type { WaitPlace } from './state.ts';
 import { distanceWords, type Say, waitPlaceWords } from './words.ts';

@@ -2,6 +2,7 @@ import { restartWaitMs } from '../../domain/restart.ts';
 import { below, TRACKING_PING_MIN_MS } from '../../limits.ts';
 import type { TrackingMessage, TrackingStatus } from '../../tracking/messages.ts';
 import type { TrackingView } from '../../tracking/tracking-view.ts';
+import { within } from '../shared/within.ts';
 
 /** Longest time in which a customer's page sends no `ping`. */
 const TRACKING_PING_MS = 25_000;
@@ -199,18 +200,12 @@ export class Feed {
   }
 }
 
-async function ask(path: string): Promise<TrackingView | 'gone' | 'failed'> {
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), SILENCE_MS);
-  try {
-    const response = await fetch(path, { cache: 'no-store', signal: abort.signal });
+function ask(path: string): Promise<TrackingView | 'gone' | 'failed'> {
+  return within(SILENCE_MS, async (signal) => {
+    const response = await fetch(path, { cache: 'no-store', signal });
     const said = (await response.json()) as TrackingStatus | { readonly success: false };
     if (response.ok && said.success) return said.order;
     // Only the service's own reply counts, as a proxy without a service behind it may answer 404 too.
     return said.success === false && (response.status === 404 || response.status === 410) ? 'gone' : 'failed';
-  } catch {
-    return 'failed';
-  } finally {
-    clearTimeout(timer);
-  }
+  }).catch((): 'failed' => 'failed');
 }

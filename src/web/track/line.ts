@@ -1,5 +1,6 @@
 import type { ShownPosition } from '../../domain/shown-position.ts';
 import type { TrackingView } from '../../tracking/tracking-view.ts';
+import { classed, element } from '../shared/dom.ts';
 import { way } from './distance.ts';
 import { DRIVER_ICON, HOME_ICON, STORE_ICON } from './pins.ts';
 import { say } from './track-words.ts';
@@ -38,31 +39,16 @@ export class DeliveryLine {
   }
 
   #draw(told: string, items: readonly HTMLElement[]): void {
-    const sentence = document.createElement('p');
-    sentence.className = 'unseen';
-    sentence.textContent = told;
-    const list = document.createElement('div');
+    const list = element('div', ...items);
     list.setAttribute('aria-hidden', String(told !== ''));
-    list.replaceChildren(...items);
-    this.#element.replaceChildren(sentence, list);
+    this.#element.replaceChildren(classed('p', 'unseen', told), list);
   }
 }
 
 function stop(className: string, icon: string, text: string): HTMLElement {
-  const pin = document.createElement('span');
-  pin.className = `pin ${className}`;
+  const pin = classed('span', `pin ${className}`);
   pin.innerHTML = icon;
-  const label = document.createElement('bdi');
-  label.textContent = text;
-  const item = document.createElement('p');
-  item.className = 'line-stop';
-  item.append(pin, label);
-  return item;
+  return classed('p', 'line-stop', pin, element('bdi', text));
 }
 
-function leg(text: string): HTMLElement {
-  const item = document.createElement('p');
-  item.className = 'line-leg';
-  item.textContent = text;
-  return item;
-}
+const leg = (text: string): HTMLElement => classed('p', 'line-leg', text);

@@ -12,6 +12,7 @@ import {
 } from 'leaflet';
 import type { ShownPosition } from '../../domain/shown-position.ts';
 import type { TrackingView } from '../../tracking/tracking-view.ts';
+import { element, said, setText } from '../shared/dom.ts';
 import { DRIVER_ICON, HOME_ICON, STORE_ICON } from './pins.ts';
 import { say } from './track-words.ts';
 
@@ -196,23 +197,15 @@ function pin(className: string, icon: string, zIndexOffset: number): Marker {
 /** Sets a label. Leaflet takes a string for markup, so the name goes in as the text of an element. */
 function label(marker: Marker, text: string): void {
   if (marker.getTooltip()) {
-    const shown = marker.getTooltip()?.getContent() as HTMLElement;
-    if (shown.textContent !== text) shown.textContent = text;
+    setText(marker.getTooltip()?.getContent() as HTMLElement, text);
     return;
   }
-  const element = document.createElement('span');
-  element.dir = 'auto';
-  element.textContent = text;
   const look = { permanent: true, pane: 'labels', className: 'pin-label' };
-  marker.bindTooltip(element, { ...look, direction: 'bottom', offset: offset('bottom') });
+  marker.bindTooltip(said('span', text), { ...look, direction: 'bottom', offset: offset('bottom') });
 }
 
 function offset(direction: 'top' | 'bottom'): [number, number] {
   return [0, direction === 'top' ? -LABEL_PIXELS : LABEL_PIXELS];
 }
 
-function asHtml(text: string): string {
-  const element = document.createElement('span');
-  element.textContent = text;
-  return element.innerHTML;
-}
+const asHtml = (text: string): string => element('span', text).innerHTML;

@@ -1,7 +1,8 @@
 import type { TrackingStatus } from '../../tracking/messages.ts';
 import type { TrackingView } from '../../tracking/tracking-view.ts';
 import type { TrackingKey } from '../../words/tracking.ts';
-import { byId } from './render.ts';
+import { byId } from '../shared/dom.ts';
+import { within } from '../shared/within.ts';
 import { say } from './track-words.ts';
 
 type Notes = NonNullable<TrackingView['dropoff_notes']>;
@@ -88,19 +89,10 @@ export class NotesForm {
 
 /** The order after the change, or the status of the refusal; 0 where there was no answer. */
 async function put(path: string, { instructions, leave_at_door }: Notes): Promise<TrackingView | number> {
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), SAVE_MS);
-  try {
-    const response = await fetch(path, {
-      method: 'PUT',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ dropoff_instructions: instructions, leave_at_door }),
-      signal: abort.signal,
-    });
+  const headers = { 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ dropoff_instructions: instructions, leave_at_door });
+  return within(SAVE_MS, async (signal) => {
+    const response = await fetch(path, { method: 'PUT', headers, body, signal });
     return response.ok ? ((await response.json()) as TrackingStatus).order : response.status;
-  } catch {
-    return 0;
-  } finally {
-    clearTimeout(timer);
-  }
+  }).catch(() => 0);
 }

@@ -2,6 +2,7 @@ import { type Arrival, arrivalTimes } from '../../domain/arrival.ts';
 import { below, POSITION_FRESH_MS } from '../../limits.ts';
 import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from '../../tracking/sentences.ts';
 import type { Stage, TrackingView } from '../../tracking/tracking-view.ts';
+import { byId, classed, element, setText } from '../shared/dom.ts';
 import type { LinkState } from './feed.ts';
 import { localTime, localTimes, say } from './track-words.ts';
 
@@ -9,12 +10,6 @@ import { localTime, localTimes, say } from './track-words.ts';
 const DRIVER_UNHEARD_MS = 2 * 60_000;
 
 /* @__PURE__ */ below({ POSITION_FRESH_MS }, { DRIVER_UNHEARD_MS });
-
-export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
-  const element = document.getElementById(id);
-  if (!element) throw new Error(`the page lacks #${id}`);
-  return element as E;
-}
 
 /** Shows the view as text. What did not change is left alone, so that a screen reader reads nothing twice. */
 export function renderView(view: TrackingView): void {
@@ -53,33 +48,20 @@ function setLine(id: string, text: string): void {
   line.hidden = text === '';
 }
 
-function setText(element: HTMLElement, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
-}
-
-function stageItem(stage: Stage, { status }: TrackingView): HTMLLIElement {
-  const item = document.createElement('li');
+function stageItem(stage: Stage, { status }: TrackingView): HTMLElement {
+  const dot = classed('span', 'dot');
+  dot.setAttribute('aria-hidden', 'true');
+  const state = classed('span', 'unseen', `, ${stageState(stage, say)} `);
+  const item = element('li', dot, classed('span', 'label', stageLabel(stage, status, say), state));
   item.dataset.state = stage.state;
   if (stage.state === 'current') item.setAttribute('aria-current', 'step');
-  const dot = document.createElement('span');
-  dot.className = 'dot';
-  dot.setAttribute('aria-hidden', 'true');
-  const label = document.createElement('span');
-  label.className = 'label';
-  label.textContent = stageLabel(stage, status, say);
-  const state = document.createElement('span');
-  state.className = 'unseen';
-  state.textContent = `, ${stageState(stage, say)} `;
-  label.append(state);
-  item.append(dot, label);
   if (stage.at !== null) item.append(timeElement(stage.at));
   return item;
 }
 
-function timeElement(iso: string): HTMLTimeElement {
-  const time = document.createElement('time');
+function timeElement(iso: string): HTMLElement {
+  const time = element('time', localTime(new Date(iso), new Date())) as HTMLTimeElement;
   time.dateTime = iso;
-  time.textContent = localTime(new Date(iso), new Date());
   return time;
 }
 

@@ -2,10 +2,11 @@ import type { Arrival } from '../../domain/arrival.ts';
 import type { ShownPosition } from '../../domain/shown-position.ts';
 import { POSITION_FRESH_MS } from '../../limits.ts';
 import type { TrackingView } from '../../tracking/tracking-view.ts';
+import { byId } from '../shared/dom.ts';
 import { Feed, type LinkState } from './feed.ts';
 import { DeliveryLine } from './line.ts';
 import { NotesForm } from './notes.ts';
-import { age, byId, renderArrival, renderLink, renderView } from './render.ts';
+import { age, renderArrival, renderLink, renderView } from './render.ts';
 import { say } from './track-words.ts';
 
 /** Where the order is, on a map or on a line. */

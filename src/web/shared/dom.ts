@@ -1,4 +1,4 @@
-/** What the modules of the page's view share. */
+/** What the pages' views share. */
 
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   const element = document.getElementById(id);
@@ -34,6 +34,13 @@ export function fill<Part>(id: string, content: readonly Part[], make: (part: Pa
 export function element(name: string, ...children: readonly (string | HTMLElement)[]): HTMLElement {
   const made = document.createElement(name);
   made.append(...children);
+  return made;
+}
+
+/** An element of a class, by which the style sheet knows it. */
+export function classed(name: string, className: string, ...children: readonly (string | HTMLElement)[]): HTMLElement {
+  const made = element(name, ...children);
+  made.className = className;
   return made;
 }
 

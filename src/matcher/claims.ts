@@ -18,16 +18,12 @@ export type ClaimedDriver = FoundDriver & { readonly slot: number };
 
 /** The order as it is held in memory; what is unknown keeps it from being planned. */
 export function claimedOf(
-  order: NewClaim & {
-    readonly pickup?: Point | undefined;
-    readonly point?: Point;
-    readonly dropoff?: Point | null | undefined;
-  },
+  order: NewClaim & { readonly point?: Point; readonly dropoff?: Point | null | undefined },
 ): ClaimedOrder {
   return {
     orderId: order.orderId,
     retailerId: order.retailerId ?? '',
-    pickup: order.pickup ?? order.point ?? { lat: 0, lng: 0 },
+    pickup: order.point ?? { lat: 0, lng: 0 },
     dropoff: order.dropoff ?? null,
     readyAtMs: order.readyAtMs ?? 0,
     deliverAfterMs: order.deliverAfterMs,

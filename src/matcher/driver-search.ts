@@ -3,7 +3,7 @@ import { DEFAULT_SIZE, type Size } from '../domain/vehicle.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
 import { EVERY } from '../spatial-index/cell.ts';
-import { CellSearch, type FoundMember, NO_MEMBER } from '../spatial-index/cell-search.ts';
+import { CellSearch, NO_MEMBER } from '../spatial-index/cell-search.ts';
 import type { DriverSlots } from './driver-slots.ts';
 import type { TierTable } from './tier-table.ts';
 import { canDoFrom } from './trip.ts';
@@ -63,40 +63,20 @@ export class DriverSearch {
 
   /** The up to `count` nearest available drivers, nearest first. */
   nearestFew(query: DriverQuery, count: number): FoundDriver[] {
-    const { tierId, point, radiusMeters, nowMs } = query;
+    const { tierId, radiusMeters, nowMs } = query;
     const tier = this.tiers.number(tierId);
     if (tier === undefined) return [];
-    const found = this.search.nearestFew(
-      {
-        tier,
-        lat: point.lat,
-        lng: point.lng,
-        withinChord: chordOfMeters(radiusMeters),
-        oldestStamp: nowMs - POSITION_FRESH_MS,
-        accepts: this.filterOf(query),
-      },
-      count,
-    );
-    return this.named(found).filter(({ distanceMeters }) => distanceMeters <= radiusMeters);
+    const found = this.few(tier, query, nowMs - POSITION_FRESH_MS, this.filterOf(query), count);
+    return found.filter(({ distanceMeters }) => distanceMeters <= radiusMeters);
   }
 
   /** The up to `count` nearest drivers of the tier, on duty, who carry something, nearest first. */
-  nearestBusy({ tierId, point, radiusMeters, nowMs }: DriverQuery, count: number): FoundDriver[] {
+  nearestBusy(query: DriverQuery, count: number): FoundDriver[] {
     const { drivers } = this;
-    const bit = this.tiers.bit(tierId);
-    const found = this.search.nearestFew(
-      {
-        tier: EVERY,
-        lat: point.lat,
-        lng: point.lng,
-        withinChord: chordOfMeters(radiusMeters),
-        oldestStamp: nowMs - POSITION_FRESH_MS,
-        accepts: (slot) =>
-          drivers.duty[slot] === 1 && (drivers.tierBits(slot) & bit) !== 0 && drivers.carriedOf(slot).length > 0,
-      },
-      count,
-    );
-    return this.named(found);
+    const bit = this.tiers.bit(query.tierId);
+    const isBusy = (slot: number) =>
+      drivers.duty[slot] === 1 && (drivers.tierBits(slot) & bit) !== 0 && drivers.carriedOf(slot).length > 0;
+    return this.few(EVERY, query, query.nowMs - POSITION_FRESH_MS, isBusy, count);
   }
 
   /**
@@ -113,24 +93,32 @@ export class DriverSearch {
     const { drivers } = this;
     const freshSince = nowMs - POSITION_FRESH_MS;
     const atHome: number[] = [];
-    const found = this.search.nearestFew(
-      {
-        tier: EVERY,
-        lat: point.lat,
-        lng: point.lng,
-        withinChord: chordOfMeters(radiusMeters),
-        oldestStamp: Number.NEGATIVE_INFINITY,
-        accepts: (slot) => {
-          const isAtHome = drivers.duty[slot] === 0 && drivers.index.members.stamp(slot) < freshSince;
-          if (isAtHome) atHome.push(slot);
-          return !isAtHome && !without.has(drivers.ids[slot] as string);
-        },
-      },
-      count,
-    );
+    const accepts = (slot: number) => {
+      const isAtHome = drivers.duty[slot] === 0 && drivers.index.members.stamp(slot) < freshSince;
+      if (isAtHome) atHome.push(slot);
+      return !isAtHome && !without.has(drivers.ids[slot] as string);
+    };
+    const found = this.few(EVERY, { point, radiusMeters }, Number.NEGATIVE_INFINITY, accepts, count);
     // A search must not change what it reads, so they leave the index here.
     for (const slot of atHome) drivers.index.remove(slot);
-    return this.named(found);
+    return found;
+  }
+
+  /** The up to `count` nearest drivers of a tier's number who were heard from since then, nearest first. */
+  private few(
+    tier: number,
+    { point, radiusMeters }: Pick<DriverQuery, 'point' | 'radiusMeters'>,
+    oldestStamp: number,
+    accepts: ((slot: number) => boolean) | undefined,
+    count: number,
+  ): FoundDriver[] {
+    const { lat, lng } = point;
+    const withinChord = chordOfMeters(radiusMeters);
+    const found = this.search.nearestFew({ tier, lat, lng, withinChord, oldestStamp, accepts }, count);
+    return found.map(({ member, chordSquared }) => ({
+      driverId: this.drivers.ids[member] as string,
+      distanceMeters: metersOfChordSquared(chordSquared),
+    }));
   }
 
   /** What else a free driver must be; undefined where an order asks for nothing, as nearly all do. */
@@ -148,12 +136,5 @@ export class DriverSearch {
       const carrier = { vehicle: drivers.vehicleOf(slot), untilMs: drivers.until[slot] as number };
       return canDoFrom({ ...carrier, lat: members.lat(slot), lng: members.lng(slot) }, load, nowMs);
     };
-  }
-
-  private named(found: readonly FoundMember[]): FoundDriver[] {
-    return found.map(({ member, chordSquared }) => ({
-      driverId: this.drivers.ids[member] as string,
-      distanceMeters: metersOfChordSquared(chordSquared),
-    }));
   }
 }

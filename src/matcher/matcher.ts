@@ -354,11 +354,6 @@ export class Matcher {
     return this.waiting.all();
   }
 
-  /** The next up to `limit` waiting orders in turn, fewer at the end of a round; for reading all in parts. */
-  nextWaiting(limit: number): WaitingOrder[] {
-    return this.waiting.next(limit);
-  }
-
   /**
    * Takes the fair start of a store's order that begins to wait now: since when it counts as waiting, in
    * whole milliseconds; undefined if it does so at once. Each call takes a share. {@link wait} with that
@@ -556,7 +551,7 @@ export class Matcher {
     const order = this.waiting.get(orderId) ?? later;
     const tier = order && this.tiers.get(order.tierId);
     if (!tier || this.waiting.holdOf(order) !== null || this.assigning.has(orderId)) return false;
-    const claimed = claimedOf({ ...order, pickup: order.point });
+    const claimed = claimedOf(order);
     if (this.gate.refusal(driverId, queryFor(order, tier, nowMs), claimed) !== undefined) return false;
     if (later) this.wakeOrder(later, nowMs);
     this.drivers.claim(driverId, claimed);
@@ -578,19 +573,15 @@ export class Matcher {
     if (driverId === undefined) return false;
     this.assigning.delete(orderId);
     this.planned.orderChanged(orderId);
-    if (outcome === 'driver_lost') {
-      this.drivers.setAside(driverId, orderId, nowMs);
-      this.waiting.show(orderId);
-      return true;
-    }
-    if (outcome === 'held') {
-      this.drivers.unclaim(driverId, orderId);
+    if (outcome === 'driver_lost' || outcome === 'held') {
+      if (outcome === 'held') this.drivers.unclaim(driverId, orderId);
+      else this.drivers.setAside(driverId, orderId, nowMs);
       this.waiting.show(orderId);
       return true;
     }
     const order = this.waiting.get(orderId);
     this.waiting.delete(orderId);
-    if (outcome === 'assigned') this.drivers.assign(driverId, claimedOf({ ...order, orderId, pickup: order?.point }));
+    if (outcome === 'assigned') this.drivers.assign(driverId, claimedOf({ ...order, orderId }));
     else this.drivers.unclaim(driverId, orderId);
     return true;
   }

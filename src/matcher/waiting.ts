@@ -25,7 +25,6 @@ export class WaitingOrders {
   private readonly plans: boolean;
   /** Orders that the planner left to whoever is free, as it has no room for them. */
   private readonly left = new Set<number>();
-  private rounds: Iterator<number> | undefined;
 
   constructor(tiers: TierTable, plans = false) {
     this.tiers = tiers;
@@ -58,18 +57,12 @@ export class WaitingOrders {
 
   /** Leaves an order of the planner to whoever is free, until it is put again. */
   leave(orderId: string): void {
-    const number = this.numbers.get(orderId);
-    if (number === undefined) return;
-    this.left.add(number);
-    this.showOrHide(number);
+    this.mark(orderId, (number) => this.left.add(number));
   }
 
   /** Gives an order that was left back to the planner. */
   takeBack(orderId: string): void {
-    const number = this.numbers.get(orderId);
-    if (number === undefined) return;
-    this.left.delete(number);
-    this.showOrHide(number);
+    this.mark(orderId, (number) => this.left.delete(number));
   }
 
   get size(): number {
@@ -136,21 +129,6 @@ export class WaitingOrders {
     for (const number of this.numbers.values()) yield this.orders[number] as WaitingOrder;
   }
 
-  /** The next up to `limit` orders in turn; the call after the last order begins again. */
-  next(limit: number): WaitingOrder[] {
-    this.rounds ??= this.numbers.values();
-    const taken: WaitingOrder[] = [];
-    while (taken.length < limit) {
-      const step = this.rounds.next();
-      if (step.done) {
-        this.rounds = undefined;
-        break;
-      }
-      taken.push(this.orders[step.value] as WaitingOrder);
-    }
-    return taken;
-  }
-
   /** Inserts an order, or replaces it; a hidden one is not found for any driver. */
   put(order: WaitingOrder, hidden: boolean): void {
     const known = this.numbers.get(order.orderId);
@@ -179,17 +157,11 @@ export class WaitingOrders {
 
   /** Hides an order, which goes on waiting. */
   hide(orderId: string): void {
-    const number = this.numbers.get(orderId);
-    if (number === undefined) return;
-    this.hidden.add(number);
-    this.showOrHide(number);
+    this.mark(orderId, (number) => this.hidden.add(number));
   }
 
   show(orderId: string): void {
-    const number = this.numbers.get(orderId);
-    if (number === undefined) return;
-    this.hidden.delete(number);
-    this.showOrHide(number);
+    this.mark(orderId, (number) => this.hidden.delete(number));
   }
 
   /** The order of least cost to a driver (`OrderSearch.leastCost`). */
@@ -205,6 +177,14 @@ export class WaitingOrders {
   /** Forgets the shares of a store that has no waiting orders. */
   forgetShares(retailerId: string): void {
     if (this.countOf(retailerId) === 0) this.shares.forget(retailerId);
+  }
+
+  /** Marks an order, and shows or hides it by that; does nothing for an unknown one. */
+  private mark(orderId: string, change: (number: number) => void): void {
+    const number = this.numbers.get(orderId);
+    if (number === undefined) return;
+    change(number);
+    this.showOrHide(number);
   }
 
   private showOrHide(number: number): void {

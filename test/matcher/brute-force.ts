@@ -250,10 +250,6 @@ export class BruteForce implements MatcherFace {
     return this.orders.values();
   }
 
-  nextWaiting(limit: number): WaitingOrder[] {
-    return [...this.orders.values()].slice(0, limit);
-  }
-
   bestWaitingFor(driverId: string, nowMs: number): FoundOrder | undefined {
     const driver = this.known.get(driverId);
     if (!driver) return undefined;

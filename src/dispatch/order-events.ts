@@ -33,70 +33,38 @@ export type OrderSubscriber = {
   everythingChanged?(): void;
 };
 
+/** Tells of an event; none has more than two facts. */
+type Tell = (first: unknown, second: unknown) => void;
+
 /**
  * Calls the subscribers of an event synchronously, in the order in which they subscribed. A subscriber must
  * not throw. `app/api.ts` lists the subscribers, and the change feed subscribes when it starts.
  */
 export class OrderEvents implements Required<OrderSubscriber> {
   readonly #subscribers: OrderSubscriber[] = [];
+  readonly orderChanged = this.#tell('orderChanged');
+  readonly detailsChanged = this.#tell('detailsChanged');
+  readonly paymentRecorded = this.#tell('paymentRecorded');
+  readonly outcomeUnknown = this.#tell('outcomeUnknown');
+  readonly driverUnknown = this.#tell('driverUnknown');
+  readonly driverChanged = this.#tell('driverChanged');
+  readonly driverFreed = this.#tell('driverFreed');
+  readonly orderGiven = this.#tell('orderGiven');
+  readonly orderTaken = this.#tell('orderTaken');
+  readonly tokenChanged = this.#tell('tokenChanged');
+  readonly driverMoved = this.#tell('driverMoved');
+  readonly positionReported = this.#tell('positionReported');
+  readonly storeChanged = this.#tell('storeChanged');
+  readonly everythingChanged = this.#tell('everythingChanged');
 
   subscribe(subscriber: OrderSubscriber): void {
     this.#subscribers.push(subscriber);
   }
 
-  orderChanged(orderId: string, driverId: string | null): void {
-    for (const each of this.#subscribers) each.orderChanged?.(orderId, driverId);
-  }
-
-  detailsChanged(orderId: string): void {
-    for (const each of this.#subscribers) each.detailsChanged?.(orderId);
-  }
-
-  paymentRecorded(orderId: string, status: PaymentStatus): void {
-    for (const each of this.#subscribers) each.paymentRecorded?.(orderId, status);
-  }
-
-  outcomeUnknown(orderId: string): void {
-    for (const each of this.#subscribers) each.outcomeUnknown?.(orderId);
-  }
-
-  driverUnknown(driverId: string): void {
-    for (const each of this.#subscribers) each.driverUnknown?.(driverId);
-  }
-
-  driverChanged(driverId: string): void {
-    for (const each of this.#subscribers) each.driverChanged?.(driverId);
-  }
-
-  driverFreed(driverId: string): void {
-    for (const each of this.#subscribers) each.driverFreed?.(driverId);
-  }
-
-  orderGiven(driverId: string): void {
-    for (const each of this.#subscribers) each.orderGiven?.(driverId);
-  }
-
-  orderTaken(driverId: string): void {
-    for (const each of this.#subscribers) each.orderTaken?.(driverId);
-  }
-
-  tokenChanged(driverId: string): void {
-    for (const each of this.#subscribers) each.tokenChanged?.(driverId);
-  }
-
-  driverMoved(position: DriverPosition, orderId: string | null): void {
-    for (const each of this.#subscribers) each.driverMoved?.(position, orderId);
-  }
-
-  positionReported(position: DriverPosition): void {
-    for (const each of this.#subscribers) each.positionReported?.(position);
-  }
-
-  storeChanged(retailerId: string): void {
-    for (const each of this.#subscribers) each.storeChanged?.(retailerId);
-  }
-
-  everythingChanged(): void {
-    for (const each of this.#subscribers) each.everythingChanged?.();
+  #tell<Name extends keyof OrderSubscriber>(name: Name): Required<OrderSubscriber>[Name] {
+    const tell: Tell = (first, second) => {
+      for (const each of this.#subscribers) (each[name] as Tell | undefined)?.(first, second);
+    };
+    return tell as Required<OrderSubscriber>[Name];
   }
 }

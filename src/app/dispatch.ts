@@ -21,9 +21,8 @@ import { createQuoteOrder } from '../dispatch/quote-order.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch, type Redispatch } from '../dispatch/redispatch.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
-import { createSilentRelease } from '../dispatch/silent-release.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
-import { createSweep } from '../dispatch/sweep.ts';
+import { createSilentRelease, createSweep } from '../dispatch/sweep.ts';
 import { MAX_UNKNOWN_OUTCOMES, UNKNOWN_OUTCOME_MS, UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
 import {
   createWaitingRoom,
@@ -36,8 +35,7 @@ import { createPositionWriter } from '../dispatch/write-behind.ts';
 import { DEDUP_KEPT_MS, MAX_COMMIT_BATCH, MAX_COMMITS_IN_FLIGHT, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import { createRetryCharge } from '../payments/retry-charge.ts';
-import { createIdleDrivers } from '../planning/idle-drivers.ts';
-import { createIdleRounds } from '../planning/idle-rounds.ts';
+import { createIdleDrivers, createIdleRounds } from '../planning/idle-drivers.ts';
 import { type PlannerLoop, startPlannerLoop } from '../planning/planner-loop.ts';
 import { MODEL_TIMES, type RoadTimes } from '../planning/road-times.ts';
 import type { JobPace } from '../queues/job-pace.ts';

@@ -3,8 +3,7 @@ import { below, DRIVER_SILENT_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
-import { MATCHED_AT_ONCE, type Redispatch } from './redispatch.ts';
-import { createSilentRelease, type SilentReleaseParts } from './silent-release.ts';
+import { MATCHED_AT_ONCE, type Redispatch, type RedispatchParts } from './redispatch.ts';
 
 /** Most orders that one sweep expires or takes from silent drivers; the next sweep takes the rest. */
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
@@ -25,6 +24,18 @@ export type Sweep = {
    * is still running from an earlier call is not started again.
    */
   run(): Promise<void>;
+};
+
+/**
+ * Takes an order before its pickup from a driver of whom nothing was heard for `silentMs`, and offers it
+ * anew; false if the driver was heard or has picked it up.
+ */
+export type SilentRelease = (orderId: string, driverId: string, silentMs: number) => Promise<boolean>;
+
+type SilentReleaseParts = Pick<RedispatchParts, 'matcher' | 'unknownOutcomes' | 'relay' | 'events' | 'clock'> & {
+  readonly store: Pick<Store, 'releaseFromSilent'>;
+  readonly fleet: Pick<Fleet, 'markStale'>;
+  readonly redispatch: Pick<Redispatch, 'requeue'>;
 };
 
 type SweepParts = SilentReleaseParts & {
@@ -116,6 +127,24 @@ function createWaitingMatch({ matcher, fleet, redispatch, clock }: SweepParts): 
       await nextTurn();
     }
   }
+}
+
+/** One conditional write; memory follows it. */
+export function createSilentRelease(parts: SilentReleaseParts): SilentRelease {
+  const { store, matcher, clock } = parts;
+
+  return async function releaseSilent(orderId, driverId, silentMs) {
+    const write = store.releaseFromSilent(orderId, driverId, silentMs);
+    const released = await parts.unknownOutcomes.watch(orderId, write);
+    if (!released) return false;
+    parts.relay.relay(released.outbox);
+    matcher.release(driverId, clock.now(), orderId);
+    parts.fleet.markStale(driverId);
+    parts.events.orderChanged(orderId, driverId);
+    parts.events.orderTaken(driverId);
+    await parts.redispatch.requeue(orderId);
+    return true;
+  };
 }
 
 /** Runs `work` once at a time: a call during a run waits for that run. */

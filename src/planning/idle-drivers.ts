@@ -7,10 +7,13 @@ import type { Wait } from '../planner/types.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { AskedWait } from '../store/planning/driver-waits.ts';
 import type { Store } from '../store/store.ts';
-import { errorFields, type Logger } from '../telemetry.ts';
+import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import type { PlannerView } from './planner-view.ts';
 
 /** Interval at which orders are counted anew, by which more are expected. Below PLANNER_DEMAND_MS. */
 export const DEMAND_REFRESH_MS = 5 * 60_000;
+/** Time between two rounds of asking idle drivers where to wait. */
+const IDLE_ROUND_MS = 30_000;
 
 below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
 
@@ -107,6 +110,27 @@ export function createIdleDrivers(parts: {
     },
     expected: async () => (parts.isOn ? demand.read() : []),
   };
+}
+
+/**
+ * Has idle drivers asked where to wait, each IDLE_ROUND_MS. A round that fails is made up for by the next.
+ */
+export function createIdleRounds(parts: {
+  readonly idleDrivers: IdleDrivers;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): (view: PlannerView, lease: Lease) => void {
+  const { idleDrivers, clock, logger } = parts;
+
+  async function round(view: PlannerView, lease: Lease): Promise<void> {
+    const expected = await idleDrivers.expected();
+    view.expect(expected, clock.now());
+    await idleDrivers.ask(expected.length === 0 ? [] : view.planner.waits(clock.now()), lease);
+  }
+
+  return atMostEvery(IDLE_ROUND_MS, (view: PlannerView, lease: Lease) => {
+    round(view, lease).catch((error) => logger.warn({ err: errorFields(error) }, 'idle drivers could not be asked'));
+  });
 }
 
 /** Where orders are expected, as it was read last. */

@@ -1,6 +1,6 @@
 import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/driver-actions.ts';
 import type { Redispatch } from '../dispatch/redispatch.ts';
-import type { SilentRelease } from '../dispatch/silent-release.ts';
+import type { SilentRelease } from '../dispatch/sweep.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';

@@ -5,9 +5,8 @@ import type { TrackedOrder } from '../domain/tracked.ts';
 import type { Point } from '../geo/point.ts';
 import { below, PROOF_DROPOFF_METERS } from '../limits.ts';
 import { speakTracking } from '../words/tracking.ts';
-import { detail, headline } from './sentences.ts';
-import { stages } from './stages.ts';
-import type { TrackingView } from './tracking-view.ts';
+import { detail, headline, stageLabel } from './sentences.ts';
+import type { Stage, TrackingView } from './tracking-view.ts';
 
 /**
  * Largest error of a dropoff in meters at which the customer's map has a pin for it. Below
@@ -26,6 +25,14 @@ const FAILED: readonly OrderStatus[] = ['undeliverable', 'returned'];
  */
 const OVER: readonly OrderStatus[] = [...FINAL, 'undeliverable'];
 const WITH_DRIVER: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'delivered', 'undeliverable'];
+
+/** How far along the path each status is. Off the path, the order's times decide. */
+const REACHED: Partial<Record<OrderStatus, number>> = {
+  pending_dispatch: 0,
+  driver_assigned: 1,
+  picked_up: 2,
+  delivered: 3,
+};
 
 /**
  * Everything a customer may know of an order at this moment, and nothing else.
@@ -56,6 +63,38 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
       : null,
   };
   return { ...told, headline: headline(told, speakTracking.en), detail: detail(told, speakTracking.en) };
+}
+
+/**
+ * The steps of an order with their times. An order on its path shows the steps ahead; one that ended
+ * undelivered shows the steps it reached and how it ended. The status decides, so a time left over from a
+ * released driver shows nothing.
+ */
+function stages(order: TrackedOrder): Stage[] {
+  return steps(order).map((step) => ({ ...step, label: stageLabel(step, order.status, speakTracking.en) }));
+}
+
+function steps(order: TrackedOrder): Omit<Stage, 'label'>[] {
+  const path = [
+    { id: 'ordered', at: order.createdAt },
+    { id: 'driver_assigned', at: order.assignedAt },
+    { id: 'picked_up', at: order.pickedUpAt },
+    { id: 'delivered', at: order.deliveredAt },
+  ] as const;
+  if (REACHED[order.status] === undefined) {
+    const reached = path.filter(
+      (step) => step.at !== null && (step.id !== 'driver_assigned' || order.driverId !== null),
+    );
+    return [
+      ...reached.map((step) => ({ ...step, state: 'done' as const })),
+      { id: 'not_delivered', state: 'failed', at: order.endedAt },
+    ];
+  }
+  const last = REACHED[order.status] ?? 0;
+  return path.map((step, index) => {
+    if (index > last) return { ...step, state: 'upcoming', at: null };
+    return { ...step, state: index === last && index < path.length - 1 ? 'current' : 'done' };
+  });
 }
 
 /** The door, once it is the next one on the driver's way, where it is known well enough for a pin. */

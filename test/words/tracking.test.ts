@@ -94,7 +94,7 @@ describe('the texts of the customer’s page', () => {
 const FILES = [
   'tracking/page.ts',
   'tracking/sentences.ts',
-  'tracking/stages.ts',
+  'tracking/view.ts',
   ...['track', 'render', 'notes', 'map', 'line', 'distance', 'pins', 'feed', 'track-words'].map(
     (name) => `web/track/${name}.ts`,
   ),

@@ -1,3 +1,4 @@
+import type { PositionReport } from '../dispatch/positions.ts';
 import { calendarTime, NO_SUCH_TIME } from '../http/input.ts';
 import type { JsonObject } from '../http/json.ts';
 import { type Validated, validate } from '../http/validate.ts';
@@ -5,24 +6,12 @@ import { type Validator, validators } from '../http/validators.js';
 import { MAX_DUTY_MS } from '../limits.ts';
 import type { ActionStamp } from '../store/orders/lifecycle.ts';
 
-export type DriverLocation = {
-  /** Degrees, −90 to 90. */
-  readonly lat: number;
-  /** Degrees, −180 to 180. */
-  readonly lng: number;
-  readonly accuracyMeters?: number | undefined;
-  /** Degrees clockwise from north, 0 to 360. */
-  readonly headingDegrees?: number | undefined;
-  readonly speedMetersPerSecond?: number | undefined;
-  /** When the phone took the position, milliseconds since 1970 by its own clock. */
-  readonly capturedAtMs?: number | undefined;
-};
-
 /**
  * Validates a position as sent to `POST /driver/location` or over the driver's socket. A phone may send null
- * for what it does not know, as the browser's Geolocation API does; other fields are ignored.
+ * for what it does not know, as the browser's Geolocation API does. Heading and speed are checked, and nobody reads
+ * them; other fields are ignored.
  */
-export function validateLocation(body: JsonObject): Validated<DriverLocation> {
+export function validateLocation(body: JsonObject): Validated<PositionReport> {
   const { lat, lng } = body;
   const accuracy_m = body.accuracy_m ?? undefined;
   const heading = body.heading ?? undefined;
@@ -39,8 +28,6 @@ export function validateLocation(body: JsonObject): Validated<DriverLocation> {
       lat: location.lat,
       lng: location.lng,
       accuracyMeters: location.accuracy_m,
-      headingDegrees: location.heading,
-      speedMetersPerSecond: location.speed,
       capturedAtMs: capturedAt?.getTime(),
     },
   };

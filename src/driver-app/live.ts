@@ -1,5 +1,5 @@
 import type { DriverActions } from '../dispatch/driver-actions.ts';
-import type { Positions } from '../dispatch/positions.ts';
+import type { PositionReport, Positions } from '../dispatch/positions.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isThere } from '../domain/idle-wait.ts';
 import { hashSecret, hasSecretForm } from '../domain/ids.ts';
@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { SocketBehaviour } from '../transport/live-socket.ts';
 import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
-import type { DriverLocation, DutyWish } from './input.ts';
+import type { DutyWish } from './input.ts';
 import { Lobby } from './lobby.ts';
 import {
   DRIVER_PONG,
@@ -152,7 +152,7 @@ export function createDriverLive(parts: {
     }
   }
 
-  function takePosition(socket: DriverSocket, driverId: string, location: DriverLocation): void {
+  function takePosition(socket: DriverSocket, driverId: string, location: PositionReport): void {
     const outcome = positions.report(driverId, location);
     if (outcome === 'off_range') strike(socket, 'malformed', 'lat and lng must be degrees on Earth');
     const { data } = socket;

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { PositionReport } from '../dispatch/positions.ts';
 import { isThere, type WaitPlace } from '../domain/idle-wait.ts';
 import { bestRoute, type Stop } from '../domain/route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { isJsonObject, type JsonObject } from '../http/json.ts';
 import type { Validated } from '../http/validate.ts';
 import type { DriverOrder, DriverState } from '../store/drivers/drivers.ts';
-import { type DriverLocation, type DutyWish, validateDuty, validateLocation } from './input.ts';
+import { type DutyWish, validateDuty, validateLocation } from './input.ts';
 
 /**
  * Distance from the store in meters at which a driver sees the customer's name, unit, phone, items and notes
@@ -16,7 +17,7 @@ const CUSTOMER_SHOWN_METERS = 300;
 /** A message of a driver's phone, as read. */
 export type DriverMessage =
   | { readonly type: 'hello'; readonly token: string }
-  | { readonly type: 'position'; readonly location: DriverLocation }
+  | { readonly type: 'position'; readonly location: PositionReport }
   | { readonly type: 'duty'; readonly wish: DutyWish }
   | { readonly type: 'ping' }
   | { readonly type: 'malformed'; readonly message: string };

@@ -1,10 +1,11 @@
+import type { PositionReport } from '../dispatch/positions.ts';
 import { calendarTime, isCalendarTime } from '../http/input.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../http/json.ts';
 import type { RequestHead } from '../transport/route.ts';
-import { type DriverLocation, validateLocation } from './input.ts';
+import { validateLocation } from './input.ts';
 
 /** What a tracking app sent: who it says it is, and its position where it has a usable one. */
-export type Tracked = { readonly secret: string | null; readonly location: DriverLocation | null };
+export type Tracked = { readonly secret: string | null; readonly location: PositionReport | null };
 
 /** What both forms come to; a value is null where it was not sent. */
 type Fields = {
@@ -67,7 +68,7 @@ function numberOf(text: string | null): number | null {
 }
 
 /** Null for a position that no phone's page could report either, or whose time cannot be read. */
-function locationOf({ lat, lng, accuracy, time }: Fields): DriverLocation | null {
+function locationOf({ lat, lng, accuracy, time }: Fields): PositionReport | null {
   const captured = time === null ? null : timeOf(time);
   if (captured === 'unreadable') return null;
   // A phone that does not know the accuracy writes a negative one.

@@ -42,8 +42,6 @@ describe('a driver’s position', () => {
       ok: {
         ...HERE,
         accuracyMeters: 5.5,
-        headingDegrees: 0,
-        speedMetersPerSecond: 13.9,
         capturedAtMs: Date.UTC(2025, 0, 31, 17, 5, 0, 250),
       },
     });

@@ -17,7 +17,7 @@ function read(parts: { query?: object; type?: string; body?: string }) {
 const position = { id: ID, lat: HERE.lat, lon: HERE.lng };
 const taken = (capturedAtMs?: number, accuracyMeters?: number) => ({
   secret: ID,
-  location: { ...HERE, accuracyMeters, capturedAtMs, headingDegrees: undefined, speedMetersPerSecond: undefined },
+  location: { ...HERE, accuracyMeters, capturedAtMs },
 });
 
 /** As version 9 of the app writes it. */

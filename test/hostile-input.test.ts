@@ -11,7 +11,7 @@ import { networkOf } from '../src/domain/network.ts';
 import { isPhone } from '../src/domain/phone.ts';
 import { escapeUnseen } from '../src/domain/text.ts';
 import { createDriverAllowances } from '../src/driver-app/allowance.ts';
-import { driverDayRoute } from '../src/driver-app/day-route.ts';
+import { driverDayRoute } from '../src/driver-app/duty-routes.ts';
 import { validateAction, validateDuty, validateLocation } from '../src/driver-app/input.ts';
 import { readDriverMessage } from '../src/driver-app/messages.ts';
 import { readTracked } from '../src/driver-app/tracker-input.ts';

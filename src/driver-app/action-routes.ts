@@ -2,12 +2,12 @@ import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/dri
 import { ServiceError } from '../domain/errors.ts';
 import type { StoredPhoto, UnusablePhoto } from '../domain/photo.ts';
 import type { Authenticator } from '../http/credentials.ts';
-import { orderIdOf, parsed, wrongNames } from '../http/input.ts';
+import { JSON_BODY, orderIdOf, parsed, wrongNames } from '../http/input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
 import { schemas } from '../http/schemas.ts';
 import { valid } from '../http/validate.ts';
 import { type Validator, validators } from '../http/validators.js';
-import { MAX_JSON_BYTES, MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../limits.ts';
+import { MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS, MAX_PHOTO_SIDE, PHOTO_DEADLINE_MS } from '../limits.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, RequestHead, Route, RouteEntry, RouteRequest } from '../transport/route.ts';
 import type { DriverAllowances } from './allowance.ts';
@@ -64,7 +64,7 @@ export function driverActionRoutes(parts: {
       authenticate,
       admit: requests.admit,
       onDeadline: 'outcome_unknown',
-      body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
+      body: { ...JSON_BODY, optional: true },
       async handle({ head, principal: { driverId }, body: sent }) {
         const { stamp, body } = valid(validateAction(fits, parsed(sent, true)));
         return replyTo(await asWritten(run({ driverId, orderId: orderIdOf(head), stamp }, body), SEND_AGAIN));

@@ -2,10 +2,11 @@ import type { DriverActions } from '../dispatch/driver-actions.ts';
 import type { Positions } from '../dispatch/positions.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { type Authenticator, unauthorized } from '../http/credentials.ts';
-import { parsed } from '../http/input.ts';
+import { JSON_BODY, parsed, wrongNames } from '../http/input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
-import { valid } from '../http/validate.ts';
-import { MAX_JSON_BYTES } from '../limits.ts';
+import { schemas } from '../http/schemas.ts';
+import { type Validated, valid, validate } from '../http/validate.ts';
+import { validators } from '../http/validators.js';
 import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
@@ -14,9 +15,10 @@ import type { DriverAllowances } from './allowance.ts';
 import type { Driver } from './driver.ts';
 import { validateDuty, validateLocation } from './input.ts';
 import { driverStateOnWire } from './messages.ts';
-import { getDriverState, reportLocation, setDuty } from './operations.ts';
+import { getDriverDay, getDriverState, reportLocation, setDuty } from './operations.ts';
 
-const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
+/** Most minutes that a phone's clock may be ahead of UTC or behind it; the last of all days ends at −12 h. */
+const MAX_UTC_OFFSET_MINUTES = 14 * 60;
 
 /** A driver's duty, position and order: `PUT /driver/duty`, `POST /driver/location`, `GET /driver/orders`. */
 export function driverDutyRoutes(parts: {
@@ -81,4 +83,41 @@ export function driverDutyRoutes(parts: {
   };
 
   return [duty, location, orders];
+}
+
+/** `GET /driver/day?utc_offset_minutes=`: what a driver did and earned since their last midnight. */
+export function driverDayRoute(parts: {
+  readonly drivers: Pick<Authenticator<Driver>, 'authenticate'>;
+  readonly store: Pick<Store, 'findDriverDay'>;
+  readonly allowances: Pick<DriverAllowances, 'requests'>;
+}): Route<Driver> {
+  const { drivers, store, allowances } = parts;
+  return {
+    method: 'get',
+    pattern: '/driver/day',
+    operation: getDriverDay,
+    authenticate: drivers.authenticate,
+    admit: allowances.requests.admit,
+    async handle({ head, principal }) {
+      const minutes = valid(utcOffsetOf(head.query));
+      const day = await asAvailable(store.findDriverDay(principal.driverId, minutes));
+      const { deliveries, returns, earningsCents, heldCents } = day;
+      return json(200, {
+        success: true,
+        day: { deliveries, returns, earnings_cents: earningsCents, held_cents: heldCents },
+      });
+    },
+  };
+}
+
+/** The minutes by which the driver's clock is ahead of UTC; 0 where they do not say. */
+function utcOffsetOf(query: URLSearchParams): Validated<number> {
+  const unknown = wrongNames(query, schemas.driverDay.properties);
+  if (unknown.length > 0) return { fields: unknown };
+  const checked = validate(validators.driverDay, Object.fromEntries(query));
+  if ('fields' in checked) return checked;
+  const minutes = Number(checked.ok.utc_offset_minutes ?? 0);
+  if (Math.abs(minutes) <= MAX_UTC_OFFSET_MINUTES) return { ok: minutes };
+  const message = `must be from -${MAX_UTC_OFFSET_MINUTES} to ${MAX_UTC_OFFSET_MINUTES}`;
+  return { fields: [{ field: 'utc_offset_minutes', message }] };
 }

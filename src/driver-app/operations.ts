@@ -97,6 +97,19 @@ export const getDriverState: Operation = {
   errors: ['rate_limited'],
 };
 
+export const getDriverDay: Operation = {
+  ...driver,
+  id: 'getDriverDay',
+  summary: 'What the driver did and earned today',
+  query: schemas.driverDay,
+  replies: {
+    200: success({
+      day: object({ deliveries: INTEGER, returns: INTEGER, earnings_cents: INTEGER, held_cents: INTEGER }),
+    }),
+  },
+  errors: ['rate_limited'],
+};
+
 const acted: Operation['replies'] = { 200: success({ order: object({ status: ORDER_STATUS, sequence: INTEGER }) }) };
 
 const action = { secret: 'driver_token', tag: 'Actions', replies: acted } as const;

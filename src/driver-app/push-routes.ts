@@ -1,9 +1,8 @@
 import type { Authenticator } from '../http/credentials.ts';
-import { parsed } from '../http/input.ts';
+import { JSON_BODY, parsed } from '../http/input.ts';
 import { asWritten } from '../http/outcomes.ts';
 import { valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
-import { MAX_JSON_BYTES } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import type { Route } from '../transport/route.ts';
@@ -34,7 +33,6 @@ export function driverPushRoutes(parts: {
     authenticate: parts.drivers.authenticate,
     admit: parts.allowances.requests.admit,
   } as const;
-  const body = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
   return [
     {
       ...shared,
@@ -46,7 +44,7 @@ export function driverPushRoutes(parts: {
       ...shared,
       method: 'post',
       operation: addPush,
-      body,
+      body: JSON_BODY,
       async handle({ principal, body: sent }) {
         const { endpoint, keys } = valid(validate(validators.pushSubscription, parsed(sent)));
         const url = readWebhookUrl(endpoint, sandbox);
@@ -60,7 +58,7 @@ export function driverPushRoutes(parts: {
       ...shared,
       method: 'delete',
       operation: removePush,
-      body: { ...body, optional: true },
+      body: { ...JSON_BODY, optional: true },
       async handle({ principal, body: sent }) {
         const { endpoint = null } = valid(validate(validators.pushEndpoint, parsed(sent, true)));
         const href = endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint).href : endpoint;

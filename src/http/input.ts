@@ -1,8 +1,12 @@
 import { type FieldError, ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
+import { MAX_JSON_BYTES } from '../limits.ts';
 import type { RequestHead, Route } from '../transport/route.ts';
 import { MAX_FIELD_ERRORS, NOT_KNOWN } from './field-errors.ts';
 import { type JsonObject, parseJsonObject } from './json.ts';
+
+/** What a route takes whose body is JSON. */
+export const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
 
 /**
  * The body as a JSON object.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
-import { driverDayRoute } from '../../src/driver-app/day-route.ts';
+import { driverDayRoute } from '../../src/driver-app/duty-routes.ts';
 import { letIn, startServer } from '../http/support.ts';
 
 /** Asks with a query; the reply, and by how many minutes the day was shifted. */

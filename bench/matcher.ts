@@ -110,7 +110,7 @@ async function show(world: WorldName, count: number): Promise<Shown> {
 
   const orderIds = Array.from({ length: queries }, () => randomUUID());
   const claimed = () => timeEach(queries, (i) => matcher.claim(walk.ids[i] as string, orderIds[i] as string));
-  const released = () => timeEach(queries, (i) => matcher.release(walk.ids[i] as string, NOW));
+  const released = () => timeEach(queries, (i) => matcher.release(walk.ids[i] as string, NOW, orderIds[i] as string));
   // The first calls are untimed, so that both are compiled.
   claimed();
   released();

@@ -150,10 +150,6 @@ export class DriverSlots {
     return others.length < carried.length;
   }
 
-  takeAll(slot: number): void {
-    this.setCarried(slot, NOTHING);
-  }
-
   private setCarried(slot: number, orders: readonly CarriedOrder[]): void {
     for (const { orderId } of this.carriedOf(slot)) {
       if (this.holders.get(orderId) === slot) this.holders.delete(orderId);

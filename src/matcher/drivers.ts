@@ -133,20 +133,18 @@ export class Drivers {
   }
 
   /**
-   * Takes the given order from a driver, or all if none is given, and ends that they are set aside. One who
-   * then carries nothing is free since `nowMs`. False for one who has no such order and is not set aside.
+   * Takes the given order from a driver, and ends that they are set aside. One who then carries nothing is free
+   * since `nowMs`. False for one who has no such order, unless they carry nothing and are set aside.
    */
-  release(id: string, orderId: string | undefined, nowMs: number): boolean {
+  release(id: string, orderId: string, nowMs: number): boolean {
     const { all } = this;
     const slot = this.slotOf(id);
     if (slot === undefined) return false;
     const isEmpty = all.carriedOf(slot).length === 0;
-    const hasIt = orderId === undefined ? !isEmpty : all.carries(slot, orderId);
-    if (isEmpty ? !all.setAsideUntil.has(slot) : !hasIt) return false;
+    if (isEmpty ? !all.setAsideUntil.has(slot) : !all.carries(slot, orderId)) return false;
     all.count(slot, -1);
     all.setAsideUntil.delete(slot);
-    if (orderId === undefined) all.takeAll(slot);
-    else all.take(slot, orderId);
+    all.take(slot, orderId);
     if (all.carriedOf(slot).length === 0) all.freeSince[slot] = nowMs;
     all.reindex(slot);
     return true;

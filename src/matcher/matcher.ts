@@ -240,8 +240,8 @@ export class Matcher {
     return (order && this.pools.nearest(order, free?.distanceMeters ?? query.radiusMeters, query.nowMs)) ?? free;
   }
 
-  /** Frees a driver since now. False for an unknown driver, or one without the given order, or any. */
-  release(driverId: string, nowMs: number, orderId?: string): boolean {
+  /** Takes an order from a driver, who is free since now without others. False for one who does not have it. */
+  release(driverId: string, nowMs: number, orderId: string): boolean {
     return this.drivers.release(driverId, orderId, nowMs);
   }
 

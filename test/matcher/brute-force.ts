@@ -206,11 +206,11 @@ export class BruteForce implements MatcherFace {
     return true;
   }
 
-  release(id: string, nowMs: number, orderId?: string): boolean {
+  release(id: string, nowMs: number, orderId: string): boolean {
     const driver = this.known.get(id);
     if (!driver) return false;
     if (driver.orderId === null && driver.setAsideUntil === undefined) return false;
-    if (driver.orderId !== null && orderId !== undefined && driver.orderId !== orderId) return false;
+    if (driver.orderId !== null && driver.orderId !== orderId) return false;
     Object.assign(driver, { orderId: null, setAsideUntil: undefined, freeSinceMs: nowMs });
     return true;
   }

@@ -134,8 +134,8 @@ describe('a claim', () => {
   it('of an unknown driver, or release of a free one, changes nothing', () => {
     put('a', 0);
     expect(matcher.claim('stranger', 'one')).toBe(false);
-    expect(matcher.release('stranger', NOW)).toBe(false);
-    expect(matcher.release('a', NOW + 5)).toBe(false);
+    expect(matcher.release('stranger', NOW, 'one')).toBe(false);
+    expect(matcher.release('a', NOW + 5, 'one')).toBe(false);
     expect(matcher.driver('a')?.freeSinceMs).toBe(NOW);
   });
 
@@ -144,7 +144,7 @@ describe('a claim', () => {
     matcher.claim('a', 'one');
     setDuty(matcher, 'a', false, NOW);
     expect(orderOf(matcher.driver('a'))).toBe('one');
-    matcher.release('a', NOW);
+    matcher.release('a', NOW, 'one');
     expect(matcher.nearest(query())).toBeUndefined();
     setDuty(matcher, 'a', true, NOW + 9);
     expect(matcher.nearest(query())?.driverId).toBe('a');

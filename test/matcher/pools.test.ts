@@ -135,7 +135,7 @@ describe('a driver with room who goes to the store anyway', () => {
     matcher.release('roomy', NOW, 'b');
     expect(claim('d')?.slot).toBe(1);
     expect(matcher.freeCount()).toBe(0);
-    matcher.release('roomy', NOW);
+    for (const orderId of ['a', 'c', 'd']) matcher.release('roomy', NOW, orderId);
     expect([matcher.freeCount(), matcher.hasRoomBeside('roomy')]).toEqual([1, false]);
   });
 });

@@ -7,7 +7,7 @@ import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
 import { MAX_REJECTED_CANDIDATES } from '../../src/matcher/rejected-candidates.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying, setDuty } from './carrying.ts';
+import { carrying, orderOf, setDuty } from './carrying.ts';
 import { randomFrom } from './world.ts';
 
 const NOW = 1_700_000_000_000;
@@ -152,7 +152,7 @@ it('rejected candidates are exactly the nearest of all, wherever they move and w
       places.set(id, place);
       matcher.moveDriver(id, place, NOW + round);
     } else if (what < 0.8) setDuty(matcher, id, random() < 0.5, NOW);
-    else if (what < 0.9) matcher.release(id, NOW);
+    else if (what < 0.9) matcher.release(id, NOW, orderOf(matcher.driver(id)) ?? 'none');
     else matcher.claim(id, `fresh-${round}`);
     const point = somewhere();
     const chosen = { driverId: id, distanceMeters: 0 };

@@ -94,7 +94,7 @@ describe('a tier that comes into the table', () => {
     expect(matcher.whyWaiting('order')).toBe('none_in_radius');
     matcher.claim('a', 'x');
     expect([nearest('tier-4'), matcher.whyWaiting('order')]).toEqual([undefined, 'all_drivers_busy']);
-    matcher.release('b', NOW);
+    matcher.release('b', NOW, 'other');
     expect(nearest('tier-4')).toBe('b');
   });
 

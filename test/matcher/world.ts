@@ -84,7 +84,7 @@ export class World {
     }
     if (what < 0.65) return this.moveDriver(id);
     if (what < 0.7) return (subject) => subject.claim(id, orderId);
-    if (what < 0.85) return (subject) => subject.release(id, nowMs);
+    if (what < 0.85) return (subject) => subject.release(id, nowMs, orderOf(subject.driver(id)) ?? orderId);
     if (what < 0.87) return (subject) => subject.release(id, nowMs, orderId);
     if (what < 0.9) return (subject) => subject.setAside(id, orderOf(subject.driver(id)) ?? orderId, nowMs);
     return this.claimNearest();

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../domain/errors.ts';
 import { ACTIVE_STATUSES } from '../domain/order.ts';
 import { ORDER_STATUS } from '../http/openapi/order-schemas.ts';
 import {
@@ -110,53 +111,40 @@ export const getDriverDay: Operation = {
   errors: ['rate_limited'],
 };
 
-const acted: Operation['replies'] = { 200: success({ order: object({ status: ORDER_STATUS, sequence: INTEGER }) }) };
-
-const action = { secret: 'driver_token', tag: 'Actions', replies: acted } as const;
-const refused = ['not_found', 'illegal_transition', 'rate_limited'] as const;
+/** An action on an order, with what is sent beside it. */
+function action(
+  id: string,
+  summary: string,
+  sent: Pick<Operation, 'body' | 'query'> = { body: schemas.driverAction },
+  errors: readonly ErrorCode[] = [],
+): Operation {
+  return {
+    id,
+    summary,
+    ...sent,
+    secret: 'driver_token',
+    tag: 'Actions',
+    replies: { 200: success({ order: object({ status: ORDER_STATUS, sequence: INTEGER }) }) },
+    errors: ['not_found', 'illegal_transition', 'rate_limited', ...errors],
+  };
+}
 
 /** The actions on an order by the last segment of their address. */
 export const driverActions = {
-  'pick-up': {
-    ...action,
-    id: 'pickUpOrder',
-    summary: 'The parcel was picked up',
-    body: schemas.driverAction,
-    errors: refused,
-  },
-  release: {
-    ...action,
-    id: 'releaseOrder',
-    summary: 'Give an order back before the pickup',
-    body: schemas.release,
-    errors: [...refused, 'too_many_releases'],
-  },
-  undeliverable: {
-    ...action,
-    id: 'reportUndeliverable',
-    summary: 'The handover failed',
-    body: schemas.undeliverable,
-    errors: refused,
-  },
-  return: {
-    ...action,
-    id: 'returnOrder',
-    summary: 'The parcel is back at the store',
-    body: schemas.driverAction,
-    errors: refused,
-  },
-  deliver: {
-    ...action,
-    id: 'deliverOrder',
-    summary: 'The parcel was handed over; the body is the photo',
-    query: schemas.driverAction,
-    errors: [...refused, 'unusable_photo'],
-  },
-  'deliver-without-photo': {
-    ...action,
-    id: 'deliverOrderWithoutPhoto',
-    summary: 'The parcel was handed over, and the camera is broken; the payout is held',
-    body: schemas.driverAction,
-    errors: refused,
-  },
-} as const satisfies Record<string, Operation>;
+  'pick-up': action('pickUpOrder', 'The parcel was picked up'),
+  release: action('releaseOrder', 'Give an order back before the pickup', { body: schemas.release }, [
+    'too_many_releases',
+  ]),
+  undeliverable: action('reportUndeliverable', 'The handover failed', { body: schemas.undeliverable }),
+  return: action('returnOrder', 'The parcel is back at the store'),
+  deliver: action(
+    'deliverOrder',
+    'The parcel was handed over; the body is the photo',
+    { query: schemas.driverAction },
+    ['unusable_photo'],
+  ),
+  'deliver-without-photo': action(
+    'deliverOrderWithoutPhoto',
+    'The parcel was handed over, and the camera is broken; the payout is held',
+  ),
+} satisfies Record<string, Operation>;

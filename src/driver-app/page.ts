@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Assets } from '../pages/assets.ts';
-import { socketOrigin } from '../pages/page-headers.ts';
+import { pageHeaders, socketOrigin } from '../pages/page-headers.ts';
 import { anyone, type Reply, type Route } from '../transport/route.ts';
 import { driverShell } from './shell.ts';
 
@@ -102,13 +102,9 @@ function shellHeaders(publicUrl: string | null): Readonly<Record<string, string>
     "base-uri 'none'",
   ];
   return {
-    'Content-Type': 'text/html; charset=utf-8',
+    ...pageHeaders(null, publicUrl),
     'Cache-Control': 'no-cache',
     'Content-Security-Policy': policy.join('; '),
-    'Referrer-Policy': 'no-referrer',
-    'X-Frame-Options': 'DENY',
-    'X-Robots-Tag': 'noindex, nofollow',
-    'Cross-Origin-Opener-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(self), geolocation=(self), screen-wake-lock=(self), microphone=()',
   };
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { findAddress } from '../dispatch/find-address.ts';
+import { findAddress } from '../dispatch/places.ts';
 import { newWebhookSecret } from '../events/webhook-signature.ts';
 import { connect } from '../postgres/connect.ts';
 import type { Closers } from '../runtime/closers.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { openPlaces } from '../app/places.ts';
 import { CommandError, type Context } from '../cli/context.ts';
-import { findAddress } from '../dispatch/find-address.ts';
 import { LOCATE_TIMEOUT_MS } from '../dispatch/locate-job.ts';
+import { findAddress } from '../dispatch/places.ts';
 import { findZip } from '../domain/address.ts';
 import { newId } from '../domain/ids.ts';
 import { isPoint, type Point } from '../geo/point.ts';

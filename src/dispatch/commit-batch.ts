@@ -36,6 +36,15 @@ export type CommitOutcome =
 type Outcomes = Map<string, CommitOutcome>;
 type Inserted = ReadonlyMap<string, CommittedOrder | null>;
 
+/** What orders are committed with. */
+export type CommitParts = {
+  readonly store: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>;
+  /** Whether each order gets a job that asks a geocoder for its dropoff. */
+  readonly orderJobs: OrderJobs;
+  /** Unpaid orders in a row after which a store's further ones get no driver. */
+  readonly unpaidAllowed?: number | undefined;
+};
+
 /**
  * Inserts a batch of orders and turns every failure into outcomes. Never rejects.
  *
@@ -43,13 +52,7 @@ type Inserted = ReadonlyMap<string, CommittedOrder | null>;
  * @param bounds time for resolving unknown outcomes and the pause between two attempts, in milliseconds
  */
 export function createCommitBatch(
-  parts: {
-    readonly store: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>;
-    readonly orderJobs: OrderJobs;
-    /** Unpaid orders in a row after which a store's further ones get no driver. */
-    readonly unpaidAllowed?: number | undefined;
-    unresolved(): void;
-  },
+  parts: CommitParts & { unresolved(): void },
   bounds: { readonly resolveMs: number; readonly resolvePauseMs: number },
   logger: Logger,
 ): (orders: readonly NewOrder[]) => Promise<Outcomes> {

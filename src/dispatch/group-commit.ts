@@ -1,10 +1,9 @@
 import { below, QUERY_DEADLINE_MS, REQUEST_DEADLINE_MS } from '../limits.ts';
 import type { JobPace } from '../queues/job-pace.ts';
-import type { NewOrder, OrderJobs } from '../store/orders/orders-create.ts';
-import type { Store } from '../store/store.ts';
+import type { NewOrder } from '../store/orders/orders-create.ts';
 import type { Logger } from '../telemetry.ts';
 import type { CommitBacklog } from './commit-backlog.ts';
-import { type CommitOutcome, createCommitBatch } from './commit-batch.ts';
+import { type CommitOutcome, type CommitParts, createCommitBatch } from './commit-batch.ts';
 
 /** Time after which a commit counts as slow. Below MAX_COMMIT_WAIT_MS, so that no waiting order fails. */
 export const SLOW_COMMIT_MS = 100;
@@ -61,15 +60,10 @@ const CHECKS_PER_WAIT = 10;
  * @param bounds most orders in a batch, most commits in flight, and times in milliseconds
  */
 export function createGroupCommit(
-  parts: {
-    readonly store: Pick<Store, 'insertOrders' | 'explainRefused' | 'resolveUnknown'>;
+  parts: CommitParts & {
     readonly database: { isAway(): boolean };
     readonly backlog: CommitBacklog;
     readonly pace: Pick<JobPace, 'orderTook'>;
-    /** Whether each order gets a job that asks a geocoder for its dropoff. */
-    readonly orderJobs: OrderJobs;
-    /** Unpaid orders in a row after which a store's further ones get no driver. */
-    readonly unpaidAllowed?: number | undefined;
   },
   bounds: {
     maxBatch: number;

@@ -1,7 +1,6 @@
 import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { DropoffAddress } from '../domain/order.ts';
-import { findAddress } from './find-address.ts';
-import type { Places } from './places.ts';
+import { findAddress, type Places } from './places.ts';
 
 /** The centroid of an address's ZIP code, from memory; null for an unknown ZIP code. */
 export function dropoffByZip({ zips }: Pick<Places, 'zips'>, { zip }: { readonly zip: string }): DropoffPoint | null {

@@ -4,8 +4,7 @@ import type { Point } from '../geo/point.ts';
 import { below, GEOCODER_ACCURACY_METERS, ZIP_ACCURACY_METERS } from '../limits.ts';
 import type { RetailerKey } from '../store/accounts/retailers.ts';
 import type { ZipArea } from '../vendors/zips.ts';
-import { findAddress } from './find-address.ts';
-import type { Places } from './places.ts';
+import { findAddress, type Places } from './places.ts';
 
 /**
  * Error assumed of a pickup that only the store's own point stands for: another place in its town. Above

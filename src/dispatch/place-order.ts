@@ -1,4 +1,3 @@
-import type { DropoffPoint } from '../domain/dropoff.ts';
 import type { FieldError } from '../domain/errors.ts';
 import { firstEstimate } from '../domain/estimate.ts';
 import type { Identity } from '../domain/idempotency.ts';
@@ -8,7 +7,6 @@ import { NO_TIMES } from '../domain/order-times.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { NO_DRIVERS_LAND } from '../domain/scenario.ts';
 import { dispatchFrom, leavesLater, promiseOf, timeErrors } from '../domain/schedule.ts';
-import type { Tier } from '../domain/tier.ts';
 import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -90,7 +88,7 @@ export function createPlaceOrder(deps: {
     const pickup = request.extras?.scenario?.driver === 'none' ? { ...located, point: NO_DRIVERS_LAND } : located;
     // A job asks the geocoder later.
     const dropoff = dropoffByZip(deps.places, request.dropoffAddress);
-    const draft = draftOrder({ id: orderId, request, key, tier, pickup, dropoff, idempotency });
+    const draft = draftOrder({ id: orderId, request, tier, dropoff, idempotency }, key, pickup);
     const trip = { tier, pickup: pickup.point, dropoff: dropoff?.point ?? null };
     const dueMs = request.extras && dispatchFrom(request.extras, trip, nowMs);
     if (dueMs !== null) return commitWaiting({ ...draft, dispatchFromMs: dueMs }, caller);
@@ -281,35 +279,19 @@ function waitingOrder(order: NewOrder, { createdAt, deliverBy }: CommittedOrder)
 
 const asDate = (ms: number | undefined): Date | null => (ms === undefined ? null : new Date(ms));
 
-function draftOrder({
-  id,
-  request,
-  key,
-  tier,
-  pickup,
-  dropoff,
-  idempotency,
-}: {
-  readonly id: string;
-  readonly request: PlaceOrder;
-  readonly key: RetailerKey;
-  readonly tier: Tier;
-  readonly pickup: LocatedPickup;
-  readonly dropoff: DropoffPoint | null;
-  readonly idempotency: Identity | null;
-}): NewOrder {
+function draftOrder(
+  given: Pick<NewOrder, 'id' | 'request' | 'tier' | 'dropoff' | 'idempotency'>,
+  key: RetailerKey,
+  pickup: LocatedPickup,
+): NewOrder {
   return {
-    id,
+    ...given,
     customerId: newId(),
     dropoffAddressId: newId(),
     trackingToken: newTrackingToken(),
     keyId: key.keyId,
-    request,
-    tier,
     pickup: pickup.point,
     pickupPointSource: pickup.source,
-    dropoff,
     driver: null,
-    idempotency,
   };
 }

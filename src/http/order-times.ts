@@ -3,8 +3,7 @@ import { isHold } from '../domain/hold.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import type { ShownPlan } from '../domain/plan.ts';
 import { shownPosition } from '../domain/shown-position.ts';
-import { positionOf } from '../matcher/driver-position.ts';
-import type { Matcher } from '../matcher/matcher.ts';
+import { type Matcher, positionOf } from '../matcher/matcher.ts';
 import type { WaitReason } from '../matcher/wait-reason.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { FleetDriver } from '../domain/driver.ts';
 import type { HoldReason, StoreHold } from '../domain/hold.ts';
 import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
 import type { CarriedOrder } from '../domain/route.ts';
-import { shownMeters } from '../domain/shown-position.ts';
+import { type KnownPosition, shownMeters } from '../domain/shown-position.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
 import { type ClaimedDriver, claimedOf, type NewClaim, poolOrderOf } from './claims.ts';
@@ -604,4 +604,11 @@ export class Matcher {
     const tier = order && this.tiers.get(order.tierId);
     return tier ? this.rejectedCandidates({ ...queryFor(order, tier, nowMs), chosen, lost }) : [];
   }
+}
+
+/**
+ * The last position of an order's driver; null where there is no driver, or none of their positions is known.
+ */
+export function positionOf(matcher: Pick<Matcher, 'driver'>, driverId: string | null): KnownPosition | null {
+  return driverId === null ? null : (matcher.driver(driverId)?.position ?? null);
 }

@@ -7,9 +7,11 @@ import { DRIVER_ES } from '../../src/words/driver-es.ts';
 import type { Text } from '../../src/words/words.ts';
 
 const WEB = join(import.meta.dirname, '../../src/web/driver');
-const SOURCES = readdirSync(WEB)
-  .filter((name) => /\.ts$/.test(name))
-  .map((name) => [name, readFileSync(join(WEB, name), 'utf8')] as const);
+const SOURCES = [WEB, join(WEB, '../shared')].flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => /\.ts$/.test(name))
+    .map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const),
+);
 const KEYS = Object.keys(DRIVER_EN) as DriverText[];
 const SHELL = driverShell({ script: 's.js', style: 's.css', icon: 'i.svg', touchIcon: 'i.png' }, true);
 /** Texts that are the same in both languages. */

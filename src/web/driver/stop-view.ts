@@ -1,21 +1,21 @@
 import { byId, classed, element, fill, said, setText, show } from '../shared/dom.ts';
-import { leadNowhere, leadTo } from './directions.ts';
 import type { Model } from './model.ts';
-import { renderNotes } from './notes.ts';
-import { phoneLink } from './phone.ts';
-import { wayMeters } from './route.ts';
+import { mapsLink, phoneLink } from './phone.ts';
+import { type Fix, wayMeters } from './route.ts';
+import type { WaitPlace } from './state.ts';
 import {
   type Entry,
   entriesOf,
   factsOf,
   giveUpOf,
   type Next,
+  type Note,
   nameOf,
   parcelsOf,
   routeTotal,
   stopWords,
 } from './stop-words.ts';
-import type { Say } from './words.ts';
+import { distanceWords, type Say, waitPlaceWords } from './words.ts';
 
 /** Shows the next stop large and the others in their order. */
 export function renderStops(say: Say, next: Next | null, model: Model): void {
@@ -102,4 +102,42 @@ function renderWays(say: Say, { stop, orders: [order], atDoor }: Next, place: st
   }
   call.href = number;
   call.setAttribute('aria-label', say('callWhom', { name: name ?? say('theCustomer') }));
+}
+
+/** Shows the notes as blocks of text, each in its own direction, and nothing of them as markup. */
+function renderNotes(notes: readonly Note[]): void {
+  fill('order-notes', notes, ({ title, text, list }) => {
+    const block = classed('section', 'note', element('h2', title));
+    if (text !== undefined) block.append(said('p', text));
+    if (list !== undefined) block.append(element('ul', ...list.map((each) => said('li', each))));
+    return block;
+  });
+}
+
+/** Shows the way to where the driver is asked to wait; nothing where they are not asked. */
+export function renderWait(say: Say, place: WaitPlace | null, fix: Fix | null): void {
+  const meters = place && wayMeters(fix, place);
+  show('wait-distance', meters === null ? null : say('waitDistance', { distance: distanceWords(say, meters) }));
+  byId('wait').hidden = place === null;
+  const link = byId<HTMLAnchorElement>('wait-directions');
+  if (place) leadTo(say, link, `${place.lat},${place.lng}`, waitPlaceWords(say, place));
+  else leadNowhere(link);
+}
+
+/**
+ * Lets a link lead to a place in the phone's maps.
+ *
+ * @param place an address, or a latitude and a longitude with a comma between
+ * @param name what the place is called
+ */
+function leadTo(say: Say, link: HTMLAnchorElement, place: string, name: string): void {
+  link.href = mapsLink(place, navigator);
+  // A new window for the web's maps; for the phone's own it would stay empty.
+  link.target = link.protocol === 'geo:' ? '_self' : '_blank';
+  link.setAttribute('aria-label', say('directionsTo', { place: name }));
+}
+
+function leadNowhere(link: HTMLAnchorElement): void {
+  link.removeAttribute('href');
+  link.removeAttribute('aria-label');
 }

@@ -3,9 +3,8 @@ import type { LinkState } from './link.ts';
 import type { Model } from './model.ts';
 import { restOnNewStep } from './rest.ts';
 import type { Action, Shown } from './state.ts';
-import { renderStops } from './stop-view.ts';
+import { renderStops, renderWait } from './stop-view.ts';
 import { giveUpOf, type Next, nextOf, primaryOf } from './stop-words.ts';
-import { renderWait } from './wait.ts';
 import { dayWords, dutyDetail, dutyWords, finishedWords, idleWords, type Say, shortName } from './words.ts';
 
 const SCREENS = ['sign-in', 'replaced', 'work'];

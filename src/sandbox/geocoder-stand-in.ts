@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { findZip, foldAddress, withoutUnit } from '../domain/address.ts';
 import type { Point } from '../geo/point.ts';
 import { around, seededRandom } from './simulated-world.ts';
-import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
+import { type StandIn, type StandInReply, startStandIn } from './stand-in.ts';
 
 /** The true points of the addresses in the printed example, by how they begin. */
 const KNOWN: readonly (readonly [street: string, point: Point])[] = [
@@ -34,52 +34,36 @@ const ABROAD: Point = { lat: 48.8566, lng: 2.3522 };
  * up where in it a street is, the same point for the same text. An address without a known ZIP, or with a flat in
  * it, is not found. It stores nothing.
  */
-export function startGeocoderStandIn(options: {
-  readonly zipCentroid: (zip5: string) => Point | undefined;
-  readonly port?: number;
-}): Promise<StandIn> {
-  return startStandIn(new GeocoderApi(options.zipCentroid), options.port ?? 0);
+export function startGeocoderStandIn({ zipCentroid }: { readonly zipCentroid: ZipCentroid }): Promise<StandIn> {
+  return startStandIn({
+    async answer({ method, path, query }, pause) {
+      await pause();
+      if (method !== 'GET' || path !== '/search') return failure(404);
+      const text = query.get('q') ?? '';
+      const folded = foldAddress(text);
+      const isBounded = query.get('countrycodes')?.split(',').includes('us');
+      const point = isBounded ? find(folded, zipCentroid) : ABROAD;
+      const kind = COARSE.find(([street]) => folded.startsWith(street))?.[1] ?? HOUSE;
+      return { status: 200, body: point ? [placeBody(text, point, kind)] : [] };
+    },
+    failure,
+  });
 }
 
-class GeocoderApi implements VendorApi {
-  readonly #zipCentroid: (zip5: string) => Point | undefined;
+type ZipCentroid = (zip5: string) => Point | undefined;
 
-  constructor(zipCentroid: (zip5: string) => Point | undefined) {
-    this.#zipCentroid = zipCentroid;
-  }
+const failure = (status: number): StandInReply => {
+  return { status, body: { error: { code: status, message: 'not available' } } };
+};
 
-  async answer({ method, path, query }: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
-    await pause();
-    if (method !== 'GET' || path !== '/search') return this.failure(404);
-    const text = query.get('q') ?? '';
-    const folded = foldAddress(text);
-    const isBounded = query.get('countrycodes')?.split(',').includes('us');
-    const point = isBounded ? this.#find(folded) : ABROAD;
-    const kind = COARSE.find(([street]) => folded.startsWith(street))?.[1] ?? HOUSE;
-    return { status: 200, body: point ? [placeBody(text, point, kind)] : [] };
-  }
-
-  failure(status: number): StandInReply {
-    return { status, body: { error: { code: status, message: 'not available' } } };
-  }
-
-  repeat(): void {}
-
-  entries(): readonly unknown[] {
-    return [];
-  }
-
-  close(): void {}
-
-  #find(text: string): Point | undefined {
-    if (withoutUnit(text) !== text) return undefined;
-    if (text.startsWith(NAMESAKE)) return OTHER_TOWN;
-    const known = KNOWN.find(([street]) => text.startsWith(street));
-    if (known) return known[1];
-    const centroid = this.#zipCentroid(findZip(text) ?? '');
-    if (!centroid) return undefined;
-    return around(centroid, SPREAD_METERS, seededRandom(createHash('sha256').update(text).digest().readInt32LE()));
-  }
+function find(text: string, zipCentroid: ZipCentroid): Point | undefined {
+  if (withoutUnit(text) !== text) return undefined;
+  if (text.startsWith(NAMESAKE)) return OTHER_TOWN;
+  const known = KNOWN.find(([street]) => text.startsWith(street));
+  if (known) return known[1];
+  const centroid = zipCentroid(findZip(text) ?? '');
+  if (!centroid) return undefined;
+  return around(centroid, SPREAD_METERS, seededRandom(createHash('sha256').update(text).digest().readInt32LE()));
 }
 
 /** A place in Nominatim's form, with numbers as text where it has them so. */

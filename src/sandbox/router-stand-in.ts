@@ -1,12 +1,12 @@
 import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
 import { ARRIVAL_DETOUR, CAR_METERS_PER_MINUTE, ROAD_TABLE_PLACES } from '../limits.ts';
-import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
+import { type StandIn, type StandInReply, type StandInRequest, startStandIn } from './stand-in.ts';
 
-/** A river from north to south with one bridge. Who has a store's near bank is decided by the bridge. */
-type River = { readonly lng: number; readonly bridgeLat: number };
-
-/** 1.5 km east of the demo store, its bridge 3 km north of it. */
-const DEMO_RIVER: River = { lng: -122.4025, bridgeLat: 37.791 };
+/**
+ * The one bridge over a river from north to south, 1.5 km east of the demo store and 3 km north of it. Who has the
+ * store's near bank is decided by the bridge.
+ */
+const DEMO_BRIDGE: Point = { lat: 37.791, lng: -122.4025 };
 /** How much longer or shorter than by the usual detour the road of a pair is, at most. */
 const SPREAD = 0.2;
 
@@ -15,55 +15,38 @@ const SPREAD = 0.2;
  * It makes up how long each way takes, the same for the same places: the usual detour, more or less by a
  * fifth, and over the bridge where a river lies between.
  */
-export function startRouterStandIn(
-  options: { readonly river?: River | null; readonly port?: number } = {},
-): Promise<StandIn> {
-  const { river = DEMO_RIVER, port = 0 } = options;
-  return startStandIn(new RouterApi(river), port);
+export function startRouterStandIn(bridge: Point = DEMO_BRIDGE): Promise<StandIn> {
+  return startStandIn({
+    async answer(request, pause) {
+      await pause();
+      return answer(request, bridge);
+    },
+    failure,
+  });
 }
 
-class RouterApi implements VendorApi {
-  readonly #river: River | null;
+function answer({ method, path, query }: StandInRequest, bridge: Point): StandInReply {
+  const [, list] = /^\/table\/v1\/driving\/([^/]+)$/.exec(path) ?? [];
+  if (method !== 'GET' || list === undefined) return failure(404);
+  const places = list.split(';').map(readPlace);
+  if (places.length > ROAD_TABLE_PLACES) return refusal('TooBig', 'Too many table coordinates');
+  const sources = readIndices(query.get('sources'), places.length);
+  const destinations = readIndices(query.get('destinations'), places.length);
+  if (places.includes(null) || !sources || !destinations) return refusal('InvalidQuery', 'Query string malformed');
+  const known = places as Point[];
+  const durations = sources.map((from) =>
+    destinations.map((to) => seconds(known[from] as Point, known[to] as Point, bridge)),
+  );
+  return { status: 200, body: { code: 'Ok', durations } };
+}
 
-  constructor(river: River | null) {
-    this.#river = river;
-  }
+const failure = (status: number): StandInReply => {
+  return { status, body: { code: 'InvalidService', message: 'not available' } };
+};
 
-  async answer({ method, path, query }: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
-    await pause();
-    const [, list] = /^\/table\/v1\/driving\/([^/]+)$/.exec(path) ?? [];
-    if (method !== 'GET' || list === undefined) return this.failure(404);
-    const places = list.split(';').map(readPlace);
-    if (places.length > ROAD_TABLE_PLACES) return refusal('TooBig', 'Too many table coordinates');
-    const sources = readIndices(query.get('sources'), places.length);
-    const destinations = readIndices(query.get('destinations'), places.length);
-    if (places.includes(null) || !sources || !destinations) return refusal('InvalidQuery', 'Query string malformed');
-    const known = places as Point[];
-    const durations = sources.map((from) =>
-      destinations.map((to) => this.#seconds(known[from] as Point, known[to] as Point)),
-    );
-    return { status: 200, body: { code: 'Ok', durations } };
-  }
-
-  failure(status: number): StandInReply {
-    return { status, body: { code: 'InvalidService', message: 'not available' } };
-  }
-
-  repeat(): void {}
-
-  entries(): readonly unknown[] {
-    return [];
-  }
-
-  close(): void {}
-
-  #seconds(from: Point, to: Point): number {
-    const river = this.#river;
-    const isAcross = river !== null && from.lng < river.lng !== to.lng < river.lng;
-    if (!isAcross) return secondsOf(from, to);
-    const bridge = { lat: river.bridgeLat, lng: river.lng };
-    return secondsOf(from, bridge) + secondsOf(bridge, to);
-  }
+function seconds(from: Point, to: Point, bridge: Point): number {
+  const isAcross = from.lng < bridge.lng !== to.lng < bridge.lng;
+  return isAcross ? secondsOf(from, bridge) + secondsOf(bridge, to) : secondsOf(from, to);
 }
 
 const refusal = (code: string, message: string): StandInReply => ({ status: 400, body: { code, message } });

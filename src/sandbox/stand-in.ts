@@ -31,13 +31,13 @@ export type VendorApi = {
   answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply | null>;
   /** A failure in the vendor's form. */
   failure(status: number): StandInReply;
-  /** Makes a failure the answer to this request for good. */
-  repeat(request: StandInRequest, reply: StandInReply): void;
-  /** What the vendor did, oldest first. */
-  entries(): readonly unknown[];
+  /** Makes a failure the answer to this request for good, where the vendor knows requests again. */
+  repeat?(request: StandInRequest, reply: StandInReply): void;
+  /** What the vendor did, oldest first; nothing where it keeps no record. */
+  entries?(): readonly unknown[];
   /** Answers at further addresses for control, below `/_control/`; null for one that it does not know. */
   control?(request: StandInRequest): StandInReply | null;
-  close(): void;
+  close?(): void;
 };
 
 export type StandIn = {
@@ -56,9 +56,9 @@ export type StandIn = {
  * `GET /_control/ledger` shows what was done: `{"entries": […]}`, oldest first.
  * No path answers a web page, and control takes JSON only.
  *
- * @param port 0 for any free one
+ * @param port any free one by default
  */
-export async function startStandIn(api: VendorApi, port: number): Promise<StandIn> {
+export async function startStandIn(api: VendorApi, port = 0): Promise<StandIn> {
   const faults = new Faults();
   const server = createServer((incoming, outgoing) => {
     handle(incoming, outgoing, api, faults).catch((error: unknown) => {
@@ -78,11 +78,11 @@ export async function startStandIn(api: VendorApi, port: number): Promise<StandI
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     orderFaults: (order) => faults.order(order),
-    entries: () => api.entries(),
+    entries: () => api.entries?.() ?? [],
     close: () => {
       closed ??= new Promise((resolve) => {
         server.close(() => {
-          api.close();
+          api.close?.();
           resolve();
         });
         server.closeAllConnections();
@@ -110,11 +110,11 @@ async function handle(
   const spoilt = fault ? spoil(fault, api) : undefined;
   if (spoilt?.effect === 'before') {
     await faults.pause(fault);
-    if (spoilt.sticky && spoilt.reply) api.repeat(request, spoilt.reply);
+    if (spoilt.sticky && spoilt.reply) api.repeat?.(request, spoilt.reply);
     return deliver(incoming, outgoing, spoilt);
   }
   const reply = await api.answer(request, () => faults.pause(fault));
-  if (spoilt?.sticky && spoilt.reply) api.repeat(request, spoilt.reply);
+  if (spoilt?.sticky && spoilt.reply) api.repeat?.(request, spoilt.reply);
   deliver(incoming, outgoing, spoilt ?? (reply ? { reply } : {}));
 }
 
@@ -162,7 +162,7 @@ function control({ method, path, headers, body, query }: StandInRequest, api: Ve
   if (method === 'POST' && !/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     return { status: 415, body: { message: 'Content-Type must be application/json' } };
   }
-  if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries() } };
+  if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries?.() ?? [] } };
   if (method === 'POST' && path === '/_control/faults') {
     const order = parseFaultOrder(parseJson(body));
     if (!order) return { status: 400, body: { message: 'not an order of faults' } };

@@ -51,7 +51,7 @@ export async function startStripeStandIn(options: {
   const records = new StripeRecords(options.ledgerFile, options.maxRecords);
   const dashboard = createDashboard(records);
   const api = new StripeApi(records, dashboard, () => baseUrl, options);
-  const standIn = await startStandIn(api, options.port ?? 0);
+  const standIn = await startStandIn(api, options.port);
   baseUrl = standIn.url;
   return {
     ...standIn,

@@ -95,13 +95,14 @@ type Options = {
 
 /**
  * Starts the part of Twilio's API that this service uses, with its record in `ledgerFile`: create a message,
- * list messages by `To` and `DateSent>`. Creating is not idempotent, as at Twilio. Nobody is texted.
+ * list messages by `To` and `DateSent>`. Creating is not idempotent, as at Twilio, so no failure repeats. Nobody is
+ * texted.
  * `authToken` is the only token that is accepted; without it any token is. What becomes of a message goes to
  * its `StatusCallback`, where `reach` leads. Faults and ledger: see stand-in.ts.
  */
 export async function startTwilioStandIn(options: Options): Promise<TwilioStandIn> {
   const api = new TwilioApi(options);
-  const standIn = await startStandIn(api, options.port ?? 0);
+  const standIn = await startStandIn(api, options.port);
   return {
     ...standIn,
     orderCalls: (order) => api.orderCalls(order),
@@ -152,9 +153,6 @@ class TwilioApi implements VendorApi {
     if (status === 429) return refusal(429, 20429, 'Too Many Requests');
     return refusal(status, 20500, 'An internal server error has occurred');
   }
-
-  /** Twilio has no idempotency keys, so no failure repeats. */
-  repeat(): void {}
 
   entries(): readonly Message[] {
     return [...this.#messages.values()];

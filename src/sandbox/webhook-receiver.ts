@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { signWebhook } from '../events/webhook-signature.ts';
-import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
+import { type StandIn, type StandInReply, type StandInRequest, startStandIn } from './stand-in.ts';
 
 /** Most webhooks that the demo store remembers, the last ones. */
 const MAX_WEBHOOKS_REMEMBERED = 100;
@@ -12,38 +12,22 @@ const WEBHOOK_TOLERANCE_SECONDS = 300;
  * others with 401. Its ledger (stand-in.ts) shows the last events.
  */
 export function startWebhookReceiver(secret: string): Promise<StandIn> {
-  return startStandIn(new ReceiverApi(secret), 0);
+  const events: unknown[] = [];
+  return startStandIn({
+    async answer(request, pause) {
+      await pause();
+      if (request.method !== 'POST') return failure(405);
+      if (!isAuthentic(secret, request)) return failure(401);
+      events.push(JSON.parse(request.body));
+      if (events.length > MAX_WEBHOOKS_REMEMBERED) events.shift();
+      return { status: 200, body: { received: true } };
+    },
+    failure,
+    entries: () => events,
+  });
 }
 
-class ReceiverApi implements VendorApi {
-  readonly #secret: string;
-  readonly #events: unknown[] = [];
-
-  constructor(secret: string) {
-    this.#secret = secret;
-  }
-
-  async answer(request: StandInRequest, pause: () => Promise<void>): Promise<StandInReply> {
-    await pause();
-    if (request.method !== 'POST') return this.failure(405);
-    if (!isAuthentic(this.#secret, request)) return this.failure(401);
-    this.#events.push(JSON.parse(request.body));
-    if (this.#events.length > MAX_WEBHOOKS_REMEMBERED) this.#events.shift();
-    return { status: 200, body: { received: true } };
-  }
-
-  failure(status: number): StandInReply {
-    return { status, body: { received: false } };
-  }
-
-  repeat(): void {}
-
-  entries(): readonly unknown[] {
-    return this.#events;
-  }
-
-  close(): void {}
-}
+const failure = (status: number): StandInReply => ({ status, body: { received: false } });
 
 /**
  * Checks a webhook by Standard Webhooks 1.0.0: signed with the same secret, and within five minutes of now.

@@ -5,13 +5,13 @@ import { createRouter } from '../../src/planning/router.ts';
 import { startRouterStandIn } from '../../src/sandbox/router-stand-in.ts';
 import { at, driver, MINUTE_MS, order, RULES } from '../planner/brute-force.ts';
 
-/** A river west of the store, whose bridge is far in the north. */
-const RIVER = { lng: at(-500, 0).lng, bridgeLat: at(0, 8_000).lat };
+/** Over a river west of the store, far in the north. */
+const BRIDGE = at(-500, 8_000);
 const ACROSS = driver('across', { place: at(-1_000, 0) });
 const HERE = driver('here', { place: at(4_000, 0) });
 
 async function roadsBy(open = startRouterStandIn): Promise<RoadTimes & { away(): void }> {
-  const { url, orderFaults, close } = await open({ river: RIVER });
+  const { url, orderFaults, close } = await open(BRIDGE);
   onTestFinished(close);
   const router = createRouter({ url, timeoutMs: 10_000 });
   const away = () => orderFaults({ each: () => ({ kind: 'status', status: 503, effect: 'before', sticky: false }) });

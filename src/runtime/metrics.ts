@@ -2,12 +2,11 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 
 import type { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { HOLD_REASONS } from '../domain/hold.ts';
 import type { Matcher } from '../matcher/matcher.ts';
-import type { Backlog } from '../store/outbox.ts';
+import type { Watched } from '../store/operator/operator.ts';
 import type { Store } from '../store/store.ts';
 import { createMetrics } from '../telemetry.ts';
 import type { HttpServer } from '../transport/server.ts';
 import type { Database } from './database.ts';
-import { watchWaitingWebhooks } from './webhook-metrics.ts';
 
 /** How many orders customers watch, and by how many sockets. */
 type WatchedOrders = { watched(): { readonly orders: number; readonly sockets: number } };
@@ -40,12 +39,13 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
   // It lists /proc/self/fd synchronously, which blocks the process for 12 ms with 10,000 open sockets.
   registry.removeSingleMetric('process_open_fds');
   const registers = [registry];
-  const requests = new Counter({
-    name: 'sameday_http_requests_total',
-    help: 'Requests by route and status (0: the client left first)',
-    labelNames: ['route', 'method', 'status'],
-    registers,
-  });
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const requests = counter('sameday_http_requests_total', 'Requests by route and status (0: the client left first)', [
+    'route',
+    'method',
+    'status',
+  ]);
   const durations = new Histogram({
     name: 'sameday_http_request_seconds',
     help: 'Time to reply by route',
@@ -57,38 +57,17 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
    * Series by route, method and status, because prom-client's look-up by labels costs more than the count.
    */
   const known = new Map<string, { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> }>();
-  watchBacklog(store, registry);
-  watchWaitingWebhooks(store, registry);
-  const callbacks = new Counter({
-    name: 'sameday_vendor_callbacks_total',
-    help: 'Callbacks of vendors by type and what became of them',
-    labelNames: ['vendor', 'type', 'outcome'],
-    registers,
-  });
-  const vendorCalls = new Counter({
-    name: 'sameday_vendor_calls_total',
-    help: 'Calls of vendors by what became of them',
-    labelNames: ['vendor', 'outcome'],
-    registers,
-  });
-  const pushes = new Counter({
-    name: 'sameday_pushes_total',
-    help: "Pushes to drivers' phones by what became of them",
-    labelNames: ['outcome'],
-    registers,
-  });
-  const photos = new Counter({
-    name: 'sameday_photos_total',
-    help: 'Photos of handovers that drivers sent by what became of them',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const tables = new Counter({
-    name: 'sameday_router_tables_total',
-    help: 'Tables of ways asked of the router by what became of them',
-    labelNames: ['outcome'],
-    registers,
-  });
+  watchDatabase(store, registry);
+  const callbacks = counter('sameday_vendor_callbacks_total', 'Callbacks of vendors by type and what became of them', [
+    'vendor',
+    'type',
+    'outcome',
+  ]);
+  const calls = counter('sameday_vendor_calls_total', 'Calls of vendors by what became of them', ['vendor', 'outcome']);
+  const byOutcome = (name: string, help: string) => {
+    const outcomes = counter(name, help, ['outcome']);
+    return (outcome: string) => outcomes.inc({ outcome });
+  };
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -115,10 +94,10 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       series.time.observe(durationMs / 1000);
     },
     observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
-    observeVendor: (vendor, outcome) => vendorCalls.inc({ vendor, outcome }),
-    observePush: (outcome) => pushes.inc({ outcome }),
-    observePhoto: (outcome) => photos.inc({ outcome }),
-    observeTable: (outcome) => tables.inc({ outcome }),
+    observeVendor: (vendor, outcome) => calls.inc({ vendor, outcome }),
+    observePush: byOutcome('sameday_pushes_total', "Pushes to drivers' phones by what became of them"),
+    observePhoto: byOutcome('sameday_photos_total', 'Photos of handovers that drivers sent by what became of them'),
+    observeTable: byOutcome('sameday_router_tables_total', 'Tables of ways asked of the router by what became of them'),
     watch(matcher, backlog, tracking, server) {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());
@@ -142,81 +121,81 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
 }
 
 /**
- * Gauges that a scrape reads from the database. While it is away they are missing, and all others are there.
+ * Gauges that a scrape reads from the database. While it is away they are missing, and all others are there. Those of
+ * what waits behind receivers of webhooks are no backlog of the system's.
  */
-function watchBacklog(store: BacklogStore, registry: Registry): void {
-  const readBacklog = shared(() => store.readBacklog());
-  const ofQueues = (name: string, help: string, figure: (backlog: Backlog) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['queue'],
-      registers: [registry],
-      async collect() {
-        const backlogs = (await readBacklog()) ?? [];
-        this.reset();
-        for (const backlog of backlogs) this.set({ queue: backlog.queue }, figure(backlog));
-      },
-    });
-  ofQueues('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);
-  ofQueues('sameday_queue_oldest_seconds', 'Age of the oldest owed job by queue', ({ oldestSeconds }) => oldestSeconds);
-  ofQueues('sameday_queue_failed', 'Jobs given up by queue', ({ failed }) => failed);
-  function single<Read>(read: () => Promise<Read | null>, figures: readonly Figure<Read>[]): void {
-    for (const [name, help, figure] of figures) {
+function watchDatabase(store: BacklogStore, registry: Registry): void {
+  const registers = [registry];
+  const byLabel =
+    <Row>(label: string, read: () => Promise<readonly Row[] | null | undefined>, labelOf: (row: Row) => string) =>
+    (name: string, help: string, figure: (row: Row) => number) =>
       new Gauge({
         name,
         help,
-        registers: [registry],
+        labelNames: [label],
+        registers,
         async collect() {
+          const rows = (await read()) ?? [];
           this.reset();
-          const found = await read();
-          if (found !== null) this.set(figure(found));
+          for (const row of rows) this.set({ [label]: labelOf(row) }, figure(row));
         },
       });
-    }
-  }
+  const single = (name: string, help: string, read: () => Promise<number | null | undefined>) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.reset();
+        const figure = await read();
+        if (typeof figure === 'number') this.set(figure);
+      },
+    });
+  const ofQueues = byLabel(
+    'queue',
+    shared(() => store.readBacklog()),
+    ({ queue }) => queue,
+  );
+  ofQueues('sameday_queue_owed', 'Jobs owed by queue', ({ owed }) => owed);
+  ofQueues('sameday_queue_oldest_seconds', 'Age of the oldest owed job by queue', ({ oldestSeconds }) => oldestSeconds);
+  ofQueues('sameday_queue_failed', 'Jobs given up by queue', ({ failed }) => failed);
   single(
+    'sameday_orders_waiting_oldest_seconds',
+    'Age of the oldest order that waits for a driver',
     shared(() => store.readOldestWaiting()),
-    [
-      [
-        'sameday_orders_waiting_oldest_seconds',
-        'Age of the oldest order that waits for a driver',
-        (seconds) => seconds,
-      ],
-    ],
   );
   single(
+    'sameday_charges_put_off_oldest_seconds',
+    'Time since the first attempt of the oldest charge that is put off',
     shared(() => store.readOldestPutOff()),
-    [
-      [
-        'sameday_charges_put_off_oldest_seconds',
-        'Time since the first attempt of the oldest charge that is put off',
-        (seconds) => seconds,
-      ],
-    ],
+  );
+  const lag = shared(() => store.readEventLag());
+  single('sameday_events_unnumbered', 'Events that stores cannot read yet', async () => (await lag())?.events);
+  single('sameday_events_oldest_seconds', 'Age of the oldest of them', async () => (await lag())?.oldestSeconds);
+  const watched = shared(() => store.readWatched());
+  const ofWatched = (name: string, help: string, figure: keyof Watched) =>
+    single(name, help, async () => (await watched())?.[figure]);
+  ofWatched('sameday_refunds_missing', 'Orders that ended undelivered and are still paid', 'refundsMissing');
+  ofWatched('sameday_failed_charges', 'Orders whose charge failed and is owed', 'failedCharges');
+  ofWatched('sameday_webhooks_disabled', 'Webhooks that failed for too long', 'webhooksDisabled');
+  const waiting = shared(() => store.readWaitingWebhooks());
+  const ofReceivers = byLabel(
+    'because',
+    async () => (await waiting())?.reasons,
+    ({ because }) => because,
   );
   single(
-    shared(() => store.readEventLag()),
-    [
-      ['sameday_events_unnumbered', 'Events that stores cannot read yet', ({ events }) => events],
-      ['sameday_events_oldest_seconds', 'Age of the oldest of them', ({ oldestSeconds }) => oldestSeconds],
-    ],
+    'sameday_webhooks_waiting',
+    'Webhook deliveries that wait behind a receiver',
+    async () => (await waiting())?.deliveries,
   );
-  single(
-    shared(() => store.readWatched()),
-    [
-      [
-        'sameday_refunds_missing',
-        'Orders that ended undelivered and are still paid',
-        (watched) => watched.refundsMissing,
-      ],
-      ['sameday_failed_charges', 'Orders whose charge failed and is owed', (watched) => watched.failedCharges],
-      ['sameday_webhooks_disabled', 'Webhooks that failed for too long', (watched) => watched.webhooksDisabled],
-    ],
+  ofReceivers('sameday_webhooks_waiting_receivers', 'Receivers behind which deliveries wait', (row) => row.receivers);
+  ofReceivers(
+    'sameday_webhooks_waiting_oldest_seconds',
+    'Age of the oldest of these deliveries',
+    (row) => row.oldestSeconds,
   );
 }
-
-type Figure<Read> = readonly [name: string, help: string, figure: (read: Read) => number];
 
 /** The gauges of a scrape share one statement; null where it fails. */
 function shared<Read>(statement: () => Promise<Read>): () => Promise<Read | null> {

@@ -73,7 +73,7 @@ export class StripeCards {
         ...this.#records.marksOf(request),
         name: form.get('name'),
         metadata: metadataOf(form),
-        created: Math.floor(Date.now() / 1_000),
+        created: this.#records.seconds(),
       }),
     );
   }
@@ -94,7 +94,7 @@ export class StripeCards {
         metadata: metadataOf(form),
         successUrl: form.get('success_url') as string,
         cancelUrl: form.get('cancel_url') as string,
-        created: Math.floor(Date.now() / 1_000),
+        created: this.#records.seconds(),
       }),
     );
   }

@@ -5,6 +5,7 @@ import {
   type Dispute,
   type DisputeStatus,
   disputeBody,
+  type Marks,
   type Payment,
   paymentIntentBody,
   paymentMethodBody,
@@ -12,6 +13,7 @@ import {
   refundBody,
   refundStatus,
   sumOf,
+  UNMARKED,
 } from './stripe-objects.ts';
 import type { StripeRecords } from './stripe-records.ts';
 
@@ -55,12 +57,11 @@ export function createDashboard(records: StripeRecords): Dashboard {
     const dispute = records.write({
       type: 'dispute',
       id: records.newId('du'),
-      key: null,
-      fingerprint: '',
+      ...UNMARKED,
       paymentIntent,
       amount,
       status,
-      created: now(),
+      created: records.seconds(),
     });
     events.tell('charge.dispute.created', () => disputeBody(dispute));
     return dispute;
@@ -80,19 +81,7 @@ export function createDashboard(records: StripeRecords): Dashboard {
       const left = paid.amount - sumOf(records.refundsOf(paymentIntent));
       const amount = amountCents ?? left;
       if (paid.answer.kind !== 'paid' || amount < 1 || amount > left) fail('nothing to refund');
-      const refund = records.write({
-        type: 'refund',
-        id: records.newId('re'),
-        key: null,
-        fingerprint: '',
-        paymentIntent,
-        customer: paid.customer,
-        amount,
-        ...refundStatus(paid.paymentMethod),
-        created: now(),
-      });
-      tellOfRefund(records, refund);
-      return refund;
+      return giveBack(records, paid, amount, UNMARKED, false);
     },
     failRefund(id) {
       const refund = records.find('refund', id) ?? fail(`no refund ${id}`);
@@ -126,7 +115,7 @@ export function createDashboard(records: StripeRecords): Dashboard {
       return after;
     },
     detach(paymentMethod) {
-      records.write({ type: 'detached', id: paymentMethod, key: null, fingerprint: '' });
+      records.write({ type: 'detached', id: paymentMethod, ...UNMARKED });
       events.tell('payment_method.detached', () => paymentMethodBody(paymentMethod, null));
     },
   };
@@ -140,11 +129,22 @@ export function tellOfPayment({ events }: StripeRecords, payment: Payment, isRep
     events.tell('payment_intent.payment_failed', () => paymentIntentBody(payment), isReplied);
 }
 
-export function tellOfRefund(records: StripeRecords, refund: Refund, isReplied = false): void {
+/** Refunds this much of a payment, and tells of it as `tellOfPayment` does. */
+export function giveBack(records: StripeRecords, paid: Payment, amount: number, marks: Marks, isReplied: boolean) {
   const { events } = records;
+  const refund: Refund = records.write({
+    type: 'refund',
+    id: records.newId('re'),
+    ...marks,
+    paymentIntent: paid.id,
+    customer: paid.customer,
+    amount,
+    ...refundStatus(paid.paymentMethod),
+    created: records.seconds(),
+  });
   events.tell('refund.created', () => refundBody(refund), isReplied);
-  const paid = records.find('payment', refund.paymentIntent);
-  if (paid) events.tell('charge.refunded', () => chargeBody(paid, records.refundsOf(paid.id)), isReplied);
+  events.tell('charge.refunded', () => chargeBody(paid, records.refundsOf(paid.id)), isReplied);
+  return refund;
 }
 
 /**
@@ -204,5 +204,3 @@ function parse(body: string): Fields {
 function fail(message: string): never {
   throw new RangeError(message);
 }
-
-const now = (): number => Math.floor(Date.now() / 1_000);

@@ -23,11 +23,14 @@ export type CardAnswer =
       readonly networkAdvice?: string;
     };
 
-export type Payment = {
-  readonly type: 'payment';
-  readonly id: string;
-  readonly key: string | null;
-  readonly fingerprint: string;
+/** The request that made an entry, by its idempotency key and a digest of it. */
+export type Marks = { readonly key: string | null; readonly fingerprint: string };
+/** The marks of what a person or a bank made. */
+export const UNMARKED: Marks = { key: null, fingerprint: '' };
+
+export type Made<Type extends string> = Marks & { readonly type: Type; readonly id: string };
+
+export type Payment = Made<'payment'> & {
   readonly amount: number;
   readonly currency: string;
   readonly customer: string;
@@ -38,11 +41,7 @@ export type Payment = {
   readonly created: number;
 };
 
-export type Refund = {
-  readonly type: 'refund';
-  readonly id: string;
-  readonly key: string | null;
-  readonly fingerprint: string;
+export type Refund = Made<'refund'> & {
   readonly paymentIntent: string;
   readonly customer: string;
   readonly amount: number;
@@ -52,20 +51,12 @@ export type Refund = {
 };
 
 /** A customer, a page of Checkout, a card that was taken off its customer, or a dispute. */
-export type Customer = {
-  readonly type: 'customer';
-  readonly id: string;
-  readonly key: string | null;
-  readonly fingerprint: string;
+export type Customer = Made<'customer'> & {
   readonly name: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly created: number;
 };
-export type Session = {
-  readonly type: 'session';
-  readonly id: string;
-  readonly key: string | null;
-  readonly fingerprint: string;
+export type Session = Made<'session'> & {
   readonly customer: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly successUrl: string;
@@ -74,13 +65,8 @@ export type Session = {
   /** The card that was given on the page. */
   readonly paymentMethod?: string;
 };
-export type Detached = {
-  readonly type: 'detached';
-  /** The card's. */
-  readonly id: string;
-  readonly key: null;
-  readonly fingerprint: '';
-};
+/** Under the card's id. */
+export type Detached = Made<'detached'>;
 /** `warning_…`: an inquiry, which takes no money. One that is lost may be appealed. */
 export type DisputeStatus =
   | 'warning_needs_response'
@@ -89,11 +75,7 @@ export type DisputeStatus =
   | 'won'
   | 'lost'
   | 'appeal_under_review';
-export type Dispute = {
-  readonly type: 'dispute';
-  readonly id: string;
-  readonly key: null;
-  readonly fingerprint: '';
+export type Dispute = Made<'dispute'> & {
   readonly paymentIntent: string;
   readonly amount: number;
   readonly status: DisputeStatus;

@@ -2,16 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type Ledger, openLedger } from './ledger.ts';
 import { LatestRecords, type StandInRequest } from './stand-in.ts';
 import { StripeEvents } from './stripe-events.ts';
-import type { Customer, Detached, Dispute, Payment, Refund, Session } from './stripe-objects.ts';
+import type { Customer, Detached, Dispute, Made, Marks, Payment, Refund, Session } from './stripe-objects.ts';
 
 /** A failure that Stripe repeats under an idempotency key. */
-export type Failure = {
-  readonly type: 'failure';
-  readonly id: string;
-  readonly key: string | null;
-  readonly fingerprint: string;
-  readonly status: number;
-};
+export type Failure = Made<'failure'> & { readonly status: number };
 
 export type StripeEntry = Payment | Refund | Customer | Session | Detached | Dispute | Failure;
 type Kind = StripeEntry['type'];
@@ -20,13 +14,16 @@ type EntryOf<Type extends Kind> = Extract<StripeEntry, { readonly type: Type }>;
 /** What the stand-in of Stripe did, in a file and in memory, and the events that tell of it. */
 export class StripeRecords {
   readonly events = new StripeEvents();
+  /** The time in milliseconds. */
+  readonly now: () => number;
   readonly #ledger: Ledger<StripeEntry>;
   readonly #entries: LatestRecords<StripeEntry>;
   readonly #byKey: LatestRecords<StripeEntry>;
   /** The refunds of a payment, by their ids. */
   readonly #refunds: LatestRecords<Map<string, Refund>>;
 
-  constructor(ledgerFile: string, maxRecords: number | undefined) {
+  constructor(ledgerFile: string, maxRecords: number | undefined, now: () => number) {
+    this.now = now;
     this.#entries = new LatestRecords(maxRecords);
     this.#byKey = new LatestRecords(maxRecords);
     this.#refunds = new LatestRecords(maxRecords);
@@ -63,12 +60,17 @@ export class StripeRecords {
     return entry;
   }
 
+  /** The time as Stripe's API has it. */
+  seconds(): number {
+    return Math.floor(this.now() / 1_000);
+  }
+
   newId(prefix: string): string {
     // As long as Stripe's; Node draws UUIDs in advance, which costs far less than bytes of its own.
     return `${prefix}_${randomUUID().replaceAll('-', '').slice(-24)}`;
   }
 
-  marksOf(request: StandInRequest): { readonly key: string | null; readonly fingerprint: string } {
+  marksOf(request: StandInRequest): Marks {
     return { key: keyOf(request), fingerprint: fingerprint(request) };
   }
 

@@ -1,17 +1,9 @@
 import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
 import { StripeCards } from './stripe-cards.ts';
-import { controlDashboard, createDashboard, type Dashboard, tellOfPayment, tellOfRefund } from './stripe-dashboard.ts';
+import { controlDashboard, createDashboard, type Dashboard, giveBack, tellOfPayment } from './stripe-dashboard.ts';
 import type { EventTarget } from './stripe-events.ts';
 import { createStripeLimits, type StripeRates } from './stripe-limits.ts';
-import {
-  cardAnswer,
-  type Payment,
-  paymentIntentBody,
-  type Refund,
-  refundBody,
-  refundStatus,
-  sumOf,
-} from './stripe-objects.ts';
+import { cardAnswer, type Payment, paymentIntentBody, refundBody, sumOf } from './stripe-objects.ts';
 import { fingerprint, keyOf, type StripeEntry, StripeRecords } from './stripe-records.ts';
 import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts';
 
@@ -48,7 +40,7 @@ export async function startStripeStandIn(options: {
   now?: () => number;
 }): Promise<StripeStandIn> {
   let baseUrl = '';
-  const records = new StripeRecords(options.ledgerFile, options.maxRecords);
+  const records = new StripeRecords(options.ledgerFile, options.maxRecords, options.now ?? Date.now);
   const dashboard = createDashboard(records);
   const api = new StripeApi(records, dashboard, () => baseUrl, options);
   const standIn = await startStandIn(api, options.port);
@@ -70,7 +62,6 @@ class StripeApi implements VendorApi {
   readonly #dashboard: Dashboard;
   readonly #cards: StripeCards;
   readonly #inProgress = new Set<string>();
-  readonly #now: () => number;
   readonly #searchLagMs: number;
   readonly #limited: ReturnType<typeof createStripeLimits> | undefined;
 
@@ -78,13 +69,12 @@ class StripeApi implements VendorApi {
     records: StripeRecords,
     dashboard: Dashboard,
     baseUrl: () => string,
-    { rates, now = Date.now, searchLagMs = STAND_IN_SEARCH_LAG_MS }: Parameters<typeof startStripeStandIn>[0],
+    { rates, searchLagMs = STAND_IN_SEARCH_LAG_MS }: Parameters<typeof startStripeStandIn>[0],
   ) {
     this.#records = records;
     this.#dashboard = dashboard;
-    this.#now = now;
     this.#searchLagMs = searchLagMs;
-    this.#limited = rates && createStripeLimits(rates, now);
+    this.#limited = rates && createStripeLimits(rates, records.now);
     this.#cards = new StripeCards(records, baseUrl);
   }
 
@@ -192,7 +182,7 @@ class StripeApi implements VendorApi {
       paymentMethod,
       metadata,
       answer,
-      created: Math.floor(this.#now() / 1000),
+      created: this.#records.seconds(),
     });
     tellOfPayment(this.#records, payment, true);
     return /time_?out/i.test(paymentMethod) ? null : this.#replyOf(payment);
@@ -211,18 +201,7 @@ class StripeApi implements VendorApi {
       const message = 'Charge has already been refunded.';
       return refusal(400, 'invalid_request_error', message, { code: 'charge_already_refunded' });
     }
-    const refund: Refund = this.#records.write({
-      type: 'refund',
-      id: this.#records.newId('re'),
-      ...this.#records.marksOf(request),
-      paymentIntent,
-      customer: payment.customer,
-      amount,
-      ...refundStatus(payment.paymentMethod),
-      created: Math.floor(this.#now() / 1000),
-    });
-    tellOfRefund(this.#records, refund, true);
-    return this.#replyOf(refund);
+    return this.#replyOf(giveBack(this.#records, payment, amount, this.#records.marksOf(request), true));
   }
 
   #listRefunds(paymentIntent: string): StandInReply {
@@ -247,7 +226,7 @@ class StripeApi implements VendorApi {
     const asked = /^metadata\[['"]order_id['"]\]:['"]([^'"\\]*)['"]$/.exec(query.get('query') ?? '');
     if (!asked)
       return refusal(400, 'invalid_request_error', 'We were unable to parse your search query.', { param: 'query' });
-    const shownMs = this.#now() - this.#searchLagMs;
+    const shownMs = this.#records.now() - this.#searchLagMs;
     const data = this.#records
       .payments()
       .filter(({ metadata, created }) => metadata.order_id === asked[1] && created * 1_000 <= shownMs)

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { parseJson } from './stand-in.ts';
 
 /** Size in bytes at which a ledger file is set aside; it replaces the one set aside before. */
 export const MAX_LEDGER_BYTES = 8 * 1024 * 1024;
@@ -39,15 +40,7 @@ export function openLedger<Entry>(file: string, reload: (entry: Entry) => void):
 function readEntries<Entry>(file: string, reload: (entry: Entry) => void): void {
   if (!existsSync(file)) return;
   for (const line of readFileSync(file, 'utf8').split('\n')) {
-    const entry = parse<Entry>(line);
-    if (entry !== undefined) reload(entry);
-  }
-}
-
-function parse<Entry>(line: string): Entry | undefined {
-  try {
-    return line === '' ? undefined : (JSON.parse(line) as Entry);
-  } catch {
-    return undefined;
+    const entry = parseJson(line);
+    if (entry !== undefined) reload(entry as Entry);
   }
 }

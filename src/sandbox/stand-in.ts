@@ -194,7 +194,8 @@ async function readBody(incoming: IncomingMessage): Promise<string | null> {
   return bytes > MAX_STAND_IN_BODY_BYTES ? null : Buffer.concat(chunks).toString('utf8');
 }
 
-function parseJson(text: string): unknown {
+/** The value of a JSON text; undefined where it is none. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

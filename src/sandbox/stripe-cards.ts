@@ -9,7 +9,7 @@ import {
   setupIntentBody,
 } from './stripe-objects.ts';
 import type { StripeRecords } from './stripe-records.ts';
-import { checkSession, metadataOf, missing, refusal } from './stripe-requests.ts';
+import { checkSession, invalid, metadataOf, missing } from './stripe-requests.ts';
 import { TEST_CARDS } from './test-cards.ts';
 
 /**
@@ -83,7 +83,7 @@ export class StripeCards {
     const wrong = checkSession(form);
     if (wrong) return wrong;
     if (![form.get('success_url'), form.get('cancel_url')].every((url) => /^https?:\/\//.test(url ?? ''))) {
-      return refusal(400, 'invalid_request_error', 'Not a valid URL', { code: 'url_invalid', param: 'success_url' });
+      return invalid('Not a valid URL', 'url_invalid', 'success_url');
     }
     return this.reply(
       this.#records.write({

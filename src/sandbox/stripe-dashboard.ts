@@ -1,4 +1,4 @@
-import type { StandInReply, StandInRequest } from './stand-in.ts';
+import { parseJson, type StandInReply, type StandInRequest } from './stand-in.ts';
 import {
   cardAnswer,
   chargeBody,
@@ -154,7 +154,8 @@ export function giveBack(records: StripeRecords, paid: Payment, amount: number, 
  */
 export function controlDashboard(dashboard: Dashboard, { method, path, body }: StandInRequest): StandInReply | null {
   if (method !== 'POST') return null;
-  const fields = parse(body);
+  const value = parseJson(body);
+  const fields = (typeof value === 'object' && value !== null ? value : {}) as Fields;
   const act = ACTIONS.get(path.slice('/_control/'.length));
   if (!act) return null;
   try {
@@ -173,12 +174,10 @@ const textOf = (fields: Fields, name: string): string => {
 const outcomeOf = <Outcome extends string>(fields: Fields, outcomes: readonly Outcome[]): Outcome =>
   outcomes.find((each) => each === fields.outcome) ?? fail(`outcome is one of ${outcomes.join(', ')}`);
 
-const ACTIONS: ReadonlyMap<string, (dashboard: Dashboard, fields: Fields) => unknown> = new Map([
-  [
-    'refund',
-    (dashboard: Dashboard, fields: Fields): unknown =>
-      dashboard.refund(textOf(fields, 'payment_intent'), typeof fields.amount === 'number' ? fields.amount : undefined),
-  ],
+const amountOf = ({ amount }: Fields): number | undefined => (typeof amount === 'number' ? amount : undefined);
+
+const ACTIONS = new Map<string, (dashboard: Dashboard, fields: Fields) => unknown>([
+  ['refund', (dashboard, fields) => dashboard.refund(textOf(fields, 'payment_intent'), amountOf(fields))],
   ['fail_refund', (dashboard, fields) => dashboard.failRefund(textOf(fields, 'id'))],
   ['settle_refund', (dashboard, fields) => dashboard.settleRefund(textOf(fields, 'id'))],
   ['inquire', (dashboard, fields) => dashboard.inquire(textOf(fields, 'payment_intent'))],
@@ -191,15 +190,6 @@ const ACTIONS: ReadonlyMap<string, (dashboard: Dashboard, fields: Fields) => unk
 ]);
 const CLOSED = ['won', 'lost', 'warning_closed'] as const;
 const SETTLED = ['paid', 'declined'] as const;
-
-function parse(body: string): Fields {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? (value as Fields) : {};
-  } catch {
-    return {};
-  }
-}
 
 function fail(message: string): never {
   throw new RangeError(message);

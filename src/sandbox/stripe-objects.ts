@@ -84,38 +84,24 @@ export type Dispute = Made<'dispute'> & {
 
 /** Parts of a card's name and its bank's answer; the first match counts. Stripe's test cards match too. */
 const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
-  [
-    /insufficient_?funds/i,
-    declined('card_declined', 'insufficient_funds', 'Your card has insufficient funds.', 'try_again_later'),
-  ],
+  [/insufficient_?funds/i, declined('insufficient_funds', 'try_again_later', 'Your card has insufficient funds.')],
   [
     /velocity/i,
     declined(
-      'card_declined',
       'card_velocity_exceeded',
-      'Your card was declined for making repeated attempts too frequently or exceeding its amount limit.',
       'try_again_later',
+      'Your card was declined for making repeated attempts too frequently or exceeding its amount limit.',
     ),
   ],
-  [
-    /withdrawal_count/,
-    declined('card_declined', 'withdrawal_count_limit_exceeded', 'Your card was declined.', 'try_again_later'),
-  ],
+  [/withdrawal_count/, declined('withdrawal_count_limit_exceeded', 'try_again_later')],
   [
     /needs_?auth|authenticationrequired/i,
-    declined(
-      'authentication_required',
-      'authentication_required',
-      'Your card was declined. It requires authentication.',
-    ),
+    failed('authentication_required', 'Your card was declined. It requires authentication.'),
   ],
-  [/lost/i, declined('card_declined', 'lost_card', 'Your card was declined.', 'do_not_try_again')],
-  [/expired/i, declined('expired_card', 'expired_card', 'Your card has expired.', 'confirm_card_data')],
-  [
-    /processing_?error/i,
-    declined('processing_error', 'processing_error', 'An error occurred while processing your card.'),
-  ],
-  [/declined/i, declined('card_declined', 'generic_decline', 'Your card was declined.')],
+  [/lost/i, declined('lost_card', 'do_not_try_again')],
+  [/expired/i, failed('expired_card', 'Your card has expired.', 'confirm_card_data')],
+  [/processing_?error/i, failed('processing_error', 'An error occurred while processing your card.')],
+  [/declined/i, declined('generic_decline')],
   [/processing/i, { kind: 'processing' }],
   [/requires_action/, { kind: 'requires_action' }],
 ];
@@ -135,8 +121,18 @@ export function cardAnswer(paymentMethod: string, wasDeclined: () => boolean): C
   return answer.kind === 'declined' && networkAdvice ? { ...answer, networkAdvice } : answer;
 }
 
-function declined(code: string, declineCode: string, message: string, advice?: string): CardAnswer {
+function declined(
+  declineCode: string,
+  advice?: string,
+  message = 'Your card was declined.',
+  code = 'card_declined',
+): CardAnswer {
   return { kind: 'declined', code, declineCode, message, ...(advice ? { advice } : {}) };
+}
+
+/** A decline whose own code is that of the error. */
+function failed(code: string, message: string, advice?: string): CardAnswer {
+  return declined(code, advice, message, code);
 }
 
 /** What becomes of the refund of a payment at once, by the card's name: Stripe's test cards match too. */

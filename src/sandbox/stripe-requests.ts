@@ -6,40 +6,15 @@ const KNOWN_FIELDS =
 
 /** Stripe's refusal of a payment's form; undefined where Stripe accepts it. */
 export function checkPayment(form: URLSearchParams): StandInReply | undefined {
-  for (const field of form.keys()) {
-    if (field.startsWith('payment_method_types')) {
-      const code = 'payment_method_types_no_longer_supported';
-      return refusal(400, 'invalid_request_error', 'payment_method_types cannot be written', { code });
-    }
-    if (!KNOWN_FIELDS.test(field)) {
-      const more = { code: 'parameter_unknown', param: field };
-      return refusal(400, 'invalid_request_error', `Received unknown parameter: ${field}`, more);
-    }
-  }
-  for (const param of ['amount', 'currency', 'customer', 'payment_method']) {
-    if (form.get(param)) continue;
-    return refusal(400, 'invalid_request_error', `Missing required param: ${param}.`, {
-      code: 'parameter_missing',
-      param,
-    });
-  }
+  const wrong = checkFields(form, KNOWN_FIELDS, ['amount', 'currency', 'customer', 'payment_method']);
+  if (wrong) return wrong;
   const amount = Number(form.get('amount'));
-  if (!Number.isInteger(amount)) {
-    return refusal(400, 'invalid_request_error', 'Invalid integer', {
-      code: 'parameter_invalid_integer',
-      param: 'amount',
-    });
-  }
-  if (amount < 50) {
-    return refusal(400, 'invalid_request_error', 'Amount is too small', { code: 'amount_too_small', param: 'amount' });
-  }
+  if (!Number.isInteger(amount)) return invalid('Invalid integer', 'parameter_invalid_integer', 'amount');
+  if (amount < 50) return invalid('Amount is too small', 'amount_too_small', 'amount');
   if (form.get('confirm') !== 'true' || form.get('off_session') !== 'true') {
-    return refusal(400, 'invalid_request_error', 'The stand-in takes only confirmed off-session payments.');
+    return invalid('The stand-in takes only confirmed off-session payments.');
   }
-  const customer = form.get('customer') as string;
-  if (!customer.startsWith('cus_') || customer.includes('missing'))
-    return missing(400, 'customer', customer, 'customer');
-  return undefined;
+  return checkCustomer(form);
 }
 
 /** The fields of a page of Checkout in setup mode. */
@@ -48,23 +23,30 @@ const KNOWN_SESSION_FIELDS =
 
 /** Stripe's refusal of a page's form; undefined where Stripe accepts it. */
 export function checkSession(form: URLSearchParams): StandInReply | undefined {
+  const wrong = checkFields(form, KNOWN_SESSION_FIELDS, ['customer', 'success_url', 'cancel_url']);
+  if (wrong) return wrong;
+  if (form.get('mode') !== 'setup') return invalid('The stand-in makes only pages in setup mode.');
+  return checkCustomer(form);
+}
+
+function checkFields(form: URLSearchParams, known: RegExp, required: readonly string[]): StandInReply | undefined {
   for (const field of form.keys()) {
-    if (KNOWN_SESSION_FIELDS.test(field)) continue;
-    const more = { code: 'parameter_unknown', param: field };
-    return refusal(400, 'invalid_request_error', `Received unknown parameter: ${field}`, more);
+    if (known.test(field)) continue;
+    if (field.startsWith('payment_method_types')) {
+      return invalid('payment_method_types cannot be written', 'payment_method_types_no_longer_supported');
+    }
+    return invalid(`Received unknown parameter: ${field}`, 'parameter_unknown', field);
   }
-  for (const param of ['customer', 'success_url', 'cancel_url']) {
-    if (form.get(param)) continue;
-    const more = { code: 'parameter_missing', param };
-    return refusal(400, 'invalid_request_error', `Missing required param: ${param}.`, more);
-  }
-  if (form.get('mode') !== 'setup') {
-    return refusal(400, 'invalid_request_error', 'The stand-in makes only pages in setup mode.');
-  }
-  const customer = form.get('customer') as string;
-  return customer.startsWith('cus_') && !customer.includes('missing')
+  const lacking = required.find((param) => !form.get(param));
+  return lacking === undefined
     ? undefined
-    : missing(400, 'customer', customer, 'customer');
+    : invalid(`Missing required param: ${lacking}.`, 'parameter_missing', lacking);
+}
+
+function checkCustomer(form: URLSearchParams): StandInReply | undefined {
+  const customer = form.get('customer') as string;
+  const isKnown = customer.startsWith('cus_') && !customer.includes('missing');
+  return isKnown ? undefined : missing(400, 'customer', customer, 'customer');
 }
 
 export function metadataOf(form: URLSearchParams): Record<string, string> {
@@ -80,9 +62,14 @@ export function refusal(
   status: number,
   type: string,
   message: string,
-  more: { code?: string; param?: string } = {},
+  more: { code?: string | undefined; param?: string | undefined } = {},
 ): StandInReply {
   return { status, body: { error: { type, message, ...more } } };
+}
+
+/** Stripe's error for a request that it does not take. */
+export function invalid(message: string, code?: string, param?: string): StandInReply {
+  return refusal(400, 'invalid_request_error', message, { code, param });
 }
 
 /** Stripe's error for an unknown object: 404 where the path names it, 400 where a field does. */

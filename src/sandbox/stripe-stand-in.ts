@@ -5,7 +5,7 @@ import type { EventTarget } from './stripe-events.ts';
 import { createStripeLimits, type StripeRates } from './stripe-limits.ts';
 import { cardAnswer, type Payment, paymentIntentBody, refundBody, sumOf } from './stripe-objects.ts';
 import { fingerprint, keyOf, type StripeEntry, StripeRecords } from './stripe-records.ts';
-import { checkPayment, metadataOf, missing, refusal } from './stripe-requests.ts';
+import { checkPayment, invalid, metadataOf, missing, refusal } from './stripe-requests.ts';
 
 /** Time until the stand-in's search finds a payment: what Stripe's search takes on a good day. */
 export const STAND_IN_SEARCH_LAG_MS = 60_000;
@@ -194,13 +194,10 @@ class StripeApi implements VendorApi {
     const payment = this.#records.find('payment', paymentIntent);
     if (!payment) return missing(404, 'payment_intent', paymentIntent, 'payment_intent');
     if (payment.answer.kind !== 'paid') {
-      return refusal(400, 'invalid_request_error', 'This PaymentIntent does not have a successful charge to refund.');
+      return invalid('This PaymentIntent does not have a successful charge to refund.');
     }
     const amount = payment.amount - sumOf(this.#records.refundsOf(paymentIntent));
-    if (amount <= 0) {
-      const message = 'Charge has already been refunded.';
-      return refusal(400, 'invalid_request_error', message, { code: 'charge_already_refunded' });
-    }
+    if (amount <= 0) return invalid('Charge has already been refunded.', 'charge_already_refunded');
     return this.#replyOf(giveBack(this.#records, payment, amount, this.#records.marksOf(request), true));
   }
 
@@ -224,8 +221,7 @@ class StripeApi implements VendorApi {
 
   #search({ query, path }: StandInRequest): StandInReply {
     const asked = /^metadata\[['"]order_id['"]\]:['"]([^'"\\]*)['"]$/.exec(query.get('query') ?? '');
-    if (!asked)
-      return refusal(400, 'invalid_request_error', 'We were unable to parse your search query.', { param: 'query' });
+    if (!asked) return invalid('We were unable to parse your search query.', undefined, 'query');
     const shownMs = this.#records.now() - this.#searchLagMs;
     const data = this.#records
       .payments()

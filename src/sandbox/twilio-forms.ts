@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { segmentsOf } from '../domain/customer-text.ts';
-import type { StandInReply, StandInRequest } from './stand-in.ts';
+import { parseJson, type StandInReply, type StandInRequest } from './stand-in.ts';
 
 /** A message that was created. */
 export type Message = {
@@ -38,12 +38,8 @@ export function inboundForm({ accountSid, from: to }: Message, { from, body, opt
 
 /** A message as JSON, `{"from": "+1…", "body": "STOP"}`; null where it is none. */
 export function readAnswer(json: string): Answer | null {
-  try {
-    const { from, body } = JSON.parse(json) as { from?: unknown; body?: unknown };
-    return typeof from === 'string' && typeof body === 'string' ? { from, body } : null;
-  } catch {
-    return null;
-  }
+  const { from, body } = (parseJson(json) ?? {}) as { from?: unknown; body?: unknown };
+  return typeof from === 'string' && typeof body === 'string' ? { from, body } : null;
 }
 
 /** What came by `Authorization: Basic`; empty texts where it is anything else. */

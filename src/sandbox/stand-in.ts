@@ -40,6 +40,9 @@ export type VendorApi = {
   close?(): void;
 };
 
+/** A stand-in's own calls that are not taken yet, those of them that are being made, and tries that had no answer. */
+export type CallCounts = { readonly pending: number; readonly atWork: number; readonly unanswered: number };
+
 export type StandIn = {
   readonly url: string;
   /** The same as `POST /_control/faults`. */

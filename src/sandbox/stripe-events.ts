@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { below, REQUEST_DEADLINE_MS } from '../limits.ts';
+import type { CallCounts } from './stand-in.ts';
 
 /** Most events that the stand-in keeps until they are taken; further ones are dropped. */
 const MAX_STAND_IN_EVENTS = 10_000;
@@ -46,19 +47,9 @@ export class StripeEvents {
     this.#target = target;
   }
 
-  /** Deliveries that have not been answered with a 2xx yet. */
-  get pending(): number {
-    return this.#due.length + this.#timers.size + this.#atWork;
-  }
-
-  /** Deliveries that are being made. */
-  get atWork(): number {
-    return this.#atWork;
-  }
-
-  /** Tries without an answer: the service was not there, or died before it answered. */
-  get unanswered(): number {
-    return this.#unanswered;
+  counts(): CallCounts {
+    const [atWork, unanswered] = [this.#atWork, this.#unanswered];
+    return { pending: this.#due.length + this.#timers.size + atWork, atWork, unanswered };
   }
 
   /**
@@ -98,7 +89,7 @@ export class StripeEvents {
   }
 
   #later(ms: number, delivery: Delivery): void {
-    if (this.pending >= MAX_STAND_IN_EVENTS) return;
+    if (this.counts().pending >= MAX_STAND_IN_EVENTS) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#due.push(delivery);

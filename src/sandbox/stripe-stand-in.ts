@@ -1,4 +1,11 @@
-import { type StandIn, type StandInReply, type StandInRequest, startStandIn, type VendorApi } from './stand-in.ts';
+import {
+  type CallCounts,
+  type StandIn,
+  type StandInReply,
+  type StandInRequest,
+  startStandIn,
+  type VendorApi,
+} from './stand-in.ts';
 import { StripeCards } from './stripe-cards.ts';
 import { controlDashboard, createDashboard, type Dashboard, giveBack, tellOfPayment } from './stripe-dashboard.ts';
 import type { EventTarget } from './stripe-events.ts';
@@ -16,8 +23,8 @@ export type StripeStandIn = StandIn & {
   payments(): readonly Payment[];
   /** Sends signed events from now on, of all that happens. */
   sendEventsTo(target: EventTarget): void;
-  /** Deliveries without a 2xx yet, those of them that are being made, and tries that had no answer. */
-  events(): { readonly pending: number; readonly atWork: number; readonly unanswered: number };
+  /** Deliveries of events. */
+  events(): CallCounts;
 };
 
 /**
@@ -50,10 +57,7 @@ export async function startStripeStandIn(options: {
     dashboard,
     payments: () => records.payments(),
     sendEventsTo: (target) => records.events.sendTo(target),
-    events: () => {
-      const { pending, atWork, unanswered } = records.events;
-      return { pending, atWork, unanswered };
-    },
+    events: () => records.events.counts(),
   };
 }
 

@@ -1,4 +1,5 @@
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
+import type { CallCounts } from './stand-in.ts';
 
 /** Most calls that the stand-in has yet to make; the oldest is dropped for one more. */
 const MAX_STAND_IN_CALLS = 2_000;
@@ -31,9 +32,6 @@ export const loopbackOnly: Reach = (url) => {
   const { hostname } = new URL(url);
   return ['127.0.0.1', 'localhost', '[::1]'].includes(hostname) ? url : null;
 };
-
-/** Calls that are not taken yet, those of them that are being made, and tries that had no answer. */
-export type CallCounts = { readonly pending: number; readonly atWork: number; readonly unanswered: number };
 
 /**
  * The calls that the stand-in for Twilio makes: signed as Twilio signs them, one every STAND_IN_CALL_MS, and

@@ -2,6 +2,7 @@ import { SCENARIO_PHONES } from '../domain/scenario.ts';
 import { readOptOut } from '../texts/twilio-calls.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import {
+  type CallCounts,
   LatestRecords,
   type StandIn,
   type StandInReply,
@@ -9,7 +10,7 @@ import {
   startStandIn,
   type VendorApi,
 } from './stand-in.ts';
-import { type CallCounts, loopbackOnly, type Reach, TwilioCalls } from './twilio-calls.ts';
+import { loopbackOnly, type Reach, TwilioCalls } from './twilio-calls.ts';
 import {
   type Answer,
   credentials,

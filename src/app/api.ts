@@ -1,7 +1,8 @@
+import { createPositionBus, type PositionBus } from '../bus/positions.ts';
 import { LoadedTiers } from '../dispatch/loaded-tiers.ts';
 import type { PaymentWait } from '../dispatch/payment-wait.ts';
 import { createDriverAllowances } from '../driver-app/allowance.ts';
-import type { DriverLive } from '../driver-app/live.ts';
+import { createDriverLive, type DriverLive } from '../driver-app/live.ts';
 import { openPushes } from '../driver-app/open-pushes.ts';
 import type { Pushes } from '../driver-app/pushes.ts';
 import { EventCursors } from '../events/event-cursors.ts';
@@ -21,8 +22,7 @@ import { createWebhookClient } from '../vendors/webhook-client.ts';
 import { followChanges } from './change-feed.ts';
 import { openCredentialCaches } from './credential-caches.ts';
 import { buildDispatch, type Dispatch } from './dispatch.ts';
-import { openDriverLive } from './driver-live.ts';
-import { openPositionBus } from './position-bus.ts';
+import { openRedis } from './queues.ts';
 import { apiRoutes } from './routes.ts';
 import { openStripeRoutes } from './stripe.ts';
 
@@ -35,7 +35,7 @@ export type Api = { readonly server: HttpServer } & Pick<Dispatch, 'stopPlanning
 
 /** Builds the `api` role: HTTP, sockets, matcher, operations and change feed. */
 export async function buildApi(parts: ServiceParts): Promise<Api> {
-  const { config, database, store, paymentWait, clock, logger, closers } = parts;
+  const { config, store, paymentWait, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers(), true);
   const tiers = new LoadedTiers(store, matcher, config.simulatedDrivers > 0 ? SANDBOX_MAX_WAIT_SECONDS : undefined);
   const dispatch = withTidying(
@@ -50,8 +50,10 @@ export async function buildApi(parts: ServiceParts): Promise<Api> {
   const tracking = createTracking({ store, matcher, transport, now: clock.now, failed });
   closers.add('tracking', () => tracking.close());
   const allowances = createDriverAllowances(() => performance.now());
-  const driverLive = openDriverLive(store, credentials.drivers, dispatch, allowances, clock, failed, closers);
-  const positionBus = await openPositionBus(config, database.processId, dispatch.positions, logger, closers);
+  const { drivers } = credentials;
+  const driverLive = createDriverLive({ ...dispatch, drivers, store, allowances, now: clock.now, clock, failed });
+  closers.add('driver sockets', () => driverLive.close());
+  const positionBus = await openPositionBus(parts, dispatch);
   const pushes = await openPushes(parts);
   subscribe(parts, { tracking, driverLive, positionBus, pushes, paymentWait, dispatch });
 
@@ -108,13 +110,26 @@ function withTidying({ config, clock, logger, closers }: ServiceParts, matcher: 
   return { ...dispatch, placeRequest: tidying.heed(dispatch.placeRequest) };
 }
 
+/** Opens the bus of positions on Redis; null without Redis, when there is only one API process. */
+async function openPositionBus(
+  { config, database, logger, closers }: ServiceParts,
+  { positions }: Dispatch,
+): Promise<PositionBus | null> {
+  if (!config.redisUrl) return null;
+  const publisher = openRedis(config.redisUrl, logger, closers);
+  const subscriber = openRedis(config.redisUrl, logger, closers);
+  const bus = await createPositionBus(publisher, subscriber, database.processId, positions.receive, logger);
+  closers.add('position bus', () => bus.close());
+  return bus;
+}
+
 /** Subscribes the parts of this process to its order events. The change feed subscribes when it starts. */
 function subscribe(
   { events }: Pick<ServiceParts, 'events'>,
   listeners: {
     readonly tracking: Tracking;
     readonly driverLive: DriverLive;
-    readonly positionBus: Awaited<ReturnType<typeof openPositionBus>>;
+    readonly positionBus: PositionBus | null;
     readonly pushes: Pushes;
     readonly paymentWait: PaymentWait;
     readonly dispatch: Pick<Dispatch, 'redispatch'>;

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
-import type { OrderEvents } from '../dispatch/order-events.ts';
 import { driverActionRoutes } from '../driver-app/action-routes.ts';
 import type { DriverAllowances } from '../driver-app/allowance.ts';
 import { driverDayRoute, driverDutyRoutes } from '../driver-app/duty-routes.ts';
@@ -39,14 +38,12 @@ import { cardPageRoutes } from '../payments/card-pages.ts';
 import { ordersCharge } from '../payments/orders-charge.ts';
 import type { Photos } from '../photos/open-photos.ts';
 import { ordersPhoto } from '../photos/orders-photo.ts';
-import type { Clock } from '../postgres/clock.ts';
-import type { Database } from '../runtime/database.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import type { ServiceParts } from '../runtime/parts.ts';
 import { watchCallbacks, watchVendor } from '../runtime/vendor-watch.ts';
 import { createAdvance } from '../sandbox/advance.ts';
 import { advanceRoute } from '../sandbox/advance-route.ts';
 import type { Store } from '../store/store.ts';
-import type { Logger } from '../telemetry.ts';
 import { twilioRoutes } from '../texts/twilio-route.ts';
 import { trackingRoutes } from '../tracking/routes.ts';
 import type { Route } from '../transport/route.ts';
@@ -78,29 +75,22 @@ export function healthRoutes(
 }
 
 /** Every route of the `api` role. */
-export function apiRoutes(parts: {
-  readonly config: Config;
-  readonly database: Pick<Database, 'sql'>;
-  readonly store: Store;
-  readonly credentials: CredentialCaches;
-  readonly dispatch: Dispatch;
-  readonly matcher: Matcher;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly events: OrderEvents;
-  readonly allowances: DriverAllowances;
-  /** The public key of pushes to drivers' phones. */
-  readonly pushKey: string;
-  readonly photos: Photos;
-  readonly logger: Logger;
-  readonly isStarted: () => boolean;
-  readonly trackingUrl: () => string;
-  readonly eventWaits: EventWaits;
-  readonly eventCursors: EventCursors;
-  /** Sends tests of webhooks. */
-  readonly webhookClient: WebhookClient;
-  readonly failed: (error: unknown) => void;
-}): Route[] {
+export function apiRoutes(
+  parts: ServiceParts & {
+    readonly credentials: CredentialCaches;
+    readonly dispatch: Dispatch;
+    readonly matcher: Matcher;
+    readonly allowances: DriverAllowances;
+    /** The public key of pushes to drivers' phones. */
+    readonly pushKey: string;
+    readonly photos: Photos;
+    readonly eventWaits: EventWaits;
+    readonly eventCursors: EventCursors;
+    /** Sends tests of webhooks. */
+    readonly webhookClient: WebhookClient;
+    readonly failed: (error: unknown) => void;
+  },
+): Route[] {
   const { config, store, dispatch, matcher, allowances, photos, trackingUrl, failed } = parts;
   const mode = config.sandbox ? 'test' : 'live';
   const stores = createAuthenticator('api_key', parts.credentials.stores, mode);

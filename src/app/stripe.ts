@@ -50,12 +50,8 @@ export async function openStripeRoutes(
   // Loaded here, because the SDK costs 150 ms and 22 MB.
   const { createStripeAccount } = await import('../payments/stripe-account.ts');
   const { createStripeSignatures } = await import('../payments/stripe-signature.ts');
-  const { secretKey, apiBase, webhookSecrets } = config.stripe;
-  const stripe = createStripeAccount({
-    secretKey,
-    timeoutMs: STRIPE_LOOK_UP_TIMEOUT_MS,
-    ...(apiBase ? { apiBase } : {}),
-  });
+  const { secretKey, webhookSecrets } = config.stripe;
+  const stripe = createStripeAccount({ ...config.stripe, timeoutMs: STRIPE_LOOK_UP_TIMEOUT_MS });
   closers.add("Stripe's account", () => stripe.close());
   // With another process id, so that this process heeds the notices of what a callback changes too.
   const store = openStore({ ...database, processId: `${database.processId}-callbacks` });

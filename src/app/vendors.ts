@@ -27,8 +27,7 @@ export function vendorRates({ stripe, twilio }: Config): { readonly charges: num
 export async function openStripe(settings: Config['stripe'], closers: Closers): Promise<Charger> {
   const { createStripeCharger } = await import('../payments/stripe.ts');
   if (!settings) throw new Error('a worker has Stripe or its stand-in');
-  const { secretKey, apiBase } = settings;
-  const stripe = createStripeCharger({ secretKey, timeoutMs: STRIPE_TIMEOUT_MS, ...(apiBase ? { apiBase } : {}) });
+  const stripe = createStripeCharger({ ...settings, timeoutMs: STRIPE_TIMEOUT_MS });
   closers.add('Stripe', () => stripe.close());
   return stripe;
 }
@@ -41,9 +40,7 @@ export async function openTwilio(config: Config, closers: Closers): Promise<Text
     authToken: twilioToken(config),
     apiBase: await standInForTwilio(config, closers),
   };
-  const { accountSid, authToken, from, apiBase } = settings;
-  const timeoutMs = TWILIO_TIMEOUT_MS;
-  const twilio = createTwilioSender({ accountSid, authToken, from, timeoutMs, ...(apiBase ? { apiBase } : {}) });
+  const twilio = createTwilioSender({ ...settings, timeoutMs: TWILIO_TIMEOUT_MS });
   closers.add('Twilio', () => twilio.close());
   return twilio;
 }

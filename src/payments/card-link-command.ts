@@ -51,7 +51,7 @@ function settingsOf({ config, sandbox, urls }: Context) {
   }
   const baseUrl = config.baseUrl ?? urls.api;
   if (!baseUrl) throw new CommandError('Set BASE_URL: Stripe leads the store back to it.');
-  return { secretKey: stripe.secretKey, baseUrl, ...(stripe.apiBase ? { apiBase: stripe.apiBase } : {}) };
+  return { secretKey: stripe.secretKey, apiBase: stripe.apiBase, baseUrl };
 }
 
 /** A command that died before it kept the customer gets the same one when it is tried again. */

@@ -6,7 +6,7 @@ import { type RetryLater, retryLater } from '../vendors/retry-later.ts';
 export type StripeOptions = {
   readonly secretKey: string;
   /** Base URL of another server that speaks Stripe's API. */
-  readonly apiBase?: string | undefined;
+  readonly apiBase?: string | null | undefined;
   /** Longest call. A connection found closed is tried once more, with a time-out of its own. */
   readonly timeoutMs: number;
 };
@@ -39,8 +39,8 @@ export function withoutAnswer(error: InstanceType<typeof Stripe.errors.StripeErr
 }
 
 /** Another server that speaks Stripe's API, as the SDK's options name it. */
-function baseOptions(apiBase: string | undefined): Stripe.StripeConfig {
-  if (apiBase === undefined) return {};
+function baseOptions(apiBase: string | null | undefined): Stripe.StripeConfig {
+  if (!apiBase) return {};
   const { protocol, hostname, port } = new URL(apiBase);
   const secure = protocol === 'https:';
   return { protocol: secure ? 'https' : 'http', host: hostname, port: port || (secure ? 443 : 80) };

@@ -15,7 +15,7 @@ export type TwilioOptions = {
   /** The sending number, E.164. */
   readonly from: string;
   /** Base URL of another server that speaks Twilio's API. */
-  readonly apiBase?: string | undefined;
+  readonly apiBase?: string | null | undefined;
   readonly timeoutMs: number;
 };
 
@@ -136,7 +136,7 @@ function exchangeClient(http: HttpExchange, { apiBase, timeoutMs }: Pick<TwilioO
     override async request<Data>(options: RequestOptions<Data>): Promise<TwilioReply<Data>> {
       const asked = new URL(options.uri);
       for (const [name, value] of fields(options.params)) asked.searchParams.append(name, value);
-      const server = apiBase === undefined ? asked : new URL(apiBase);
+      const server = apiBase ? new URL(apiBase) : asked;
       const body = options.data ? new URLSearchParams(fields(options.data)).toString() : '';
       const reply = await http.send({
         protocol: server.protocol === 'http:' ? 'http:' : 'https:',

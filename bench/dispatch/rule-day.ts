@@ -5,10 +5,9 @@ import { offset } from '../../test/harness/world.ts';
 import { setDuty } from '../../test/matcher/carrying.ts';
 import type { Courier, Instance, Ordered, Place } from './instance.ts';
 
-/** What became of an order, in minutes from its placing; null where it did not happen within the day. */
+/** When an order was at its door, in minutes from its placing; null where that did not happen within the day. */
 export type Fate = {
   readonly order: Ordered;
-  readonly assignedAfter: number | null;
   readonly doorAfter: number | null;
 };
 
@@ -57,7 +56,7 @@ export class Day {
       this.#now = event.at;
       event.happen();
     }
-    return orders.map((order) => this.#fates.get(order.id) ?? { order, assignedAfter: null, doorAfter: null });
+    return orders.map((order) => this.#fates.get(order.id) ?? { order, doorAfter: null });
   }
 
   #nowMs(): number {
@@ -111,8 +110,7 @@ export class Day {
     const arrivesAt = this.#now + this.#minutesBetween(from, order.pickup);
     const leavesAt = Math.max(arrivesAt, order.readyAt) + pickupMinutes;
     const endsAt = leavesAt + this.#minutesBetween(order.pickup, order.dropoff) + dropoffMinutes;
-    const { placedAt } = order;
-    this.#fates.set(order.id, { order, assignedAfter: this.#now - placedAt, doorAfter: endsAt - placedAt });
+    this.#fates.set(order.id, { order, doorAfter: endsAt - order.placedAt });
     this.#agenda.add(endsAt, () => {
       this.#places.set(driverId, order.dropoff);
       this.#matcher.moveDriver(driverId, pointOf(order.dropoff), this.#nowMs());
@@ -130,45 +128,23 @@ const metersBetween = (from: Place, to: Place) => Math.hypot(from.x - to.x, from
 
 const pointOf = ({ x, y }: Place): Point => offset(ORIGIN, y, x);
 
-/** What is to happen, by time and then in the order in which it was added (a binary heap). */
+type Event = { readonly at: number; readonly happen: () => void };
+
+/** What is to happen, by time and then in the order in which it was added. */
 class Agenda {
-  readonly #heap: { readonly at: number; readonly number: number; readonly happen: () => void }[] = [];
-  #count = 0;
+  readonly #events: Event[] = [];
 
   add(at: number, happen: () => void): void {
-    const heap = this.#heap;
-    heap.push({ at, number: this.#count++, happen });
-    for (let child = heap.length - 1; child > 0; ) {
-      const parent = (child - 1) >> 1;
-      if (!this.#isBefore(child, parent)) return;
-      this.#swap(child, parent);
-      child = parent;
+    let [low, high] = [0, this.#events.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#events[middle] as Event).at <= at) low = middle + 1;
+      else high = middle;
     }
+    this.#events.splice(low, 0, { at, happen });
   }
 
-  next(): { readonly at: number; readonly happen: () => void } | undefined {
-    const heap = this.#heap;
-    if (heap.length === 0) return undefined;
-    this.#swap(0, heap.length - 1);
-    const first = heap.pop();
-    for (let parent = 0; ; ) {
-      let least = parent;
-      for (const child of [2 * parent + 1, 2 * parent + 2]) {
-        if (child < heap.length && this.#isBefore(child, least)) least = child;
-      }
-      if (least === parent) return first;
-      this.#swap(parent, least);
-      parent = least;
-    }
-  }
-
-  #isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    return a !== undefined && b !== undefined && (a.at < b.at || (a.at === b.at && a.number < b.number));
-  }
-
-  #swap(one: number, other: number): void {
-    const heap = this.#heap;
-    [heap[one], heap[other]] = [heap[other] as (typeof heap)[0], heap[one] as (typeof heap)[0]];
+  next(): Event | undefined {
+    return this.#events.shift();
   }
 }

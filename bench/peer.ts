@@ -15,17 +15,16 @@
  * order that is not in the tables, or a driver with two orders.
  */
 
-import { makeOrderWorld, type OrderRequest, ordersOf } from '../test/harness/order-world.ts';
+import { makeOrderWorld, type OrderRequest, type OrderWorld, ordersOf } from '../test/harness/order-world.ts';
 import { pace } from '../test/harness/paced.ts';
 import { findPostgis } from '../test/harness/postgis.ts';
 import { findRedisServer } from '../test/harness/redis.ts';
 import { openReport, type Report } from '../test/harness/report.ts';
-import { summary } from '../test/harness/timing.ts';
 import { load } from './support/load.ts';
-import { startOurStack } from './support/ours-stack.ts';
-import { inTurns, type Round, type Side } from './support/peer-rounds.ts';
-import type { OrderStack } from './support/peer-stack.ts';
+import { median, percent, ratesOf } from './support/orders-bench.ts';
+import { inTurns, type OrderStack, type Round, type Side } from './support/peer-rounds.ts';
 import { type PlainStack, startPlainStack } from './support/plain-stack.ts';
+import { openStack } from './support/stack.ts';
 
 const SEED = 7;
 const ORDERS = 4_000;
@@ -57,7 +56,7 @@ async function main(): Promise<void> {
   // Each side's Redis is emptied between rounds, so it must never be one in use.
   delete process.env.REDIS_URL;
   const world = makeOrderWorld(sizes.drivers, sizes.stores);
-  const ours = (await startOurStack(world)) as OrderStack;
+  const ours = await openOurs(world);
   const plain = (await startPlainStack(world).catch(async (error) => {
     await ours.close();
     throw error;
@@ -76,6 +75,12 @@ async function main(): Promise<void> {
     await Promise.all([ours.close(), plain.close()]);
   }
   report.close();
+}
+
+/** The built service, run as the plain one: its API alone. */
+async function openOurs(world: OrderWorld): Promise<OrderStack> {
+  const stack = await openStack({ ...world, phones: 0 });
+  return { ...stack, start: async () => (await stack.start({ worker: 'none' })).url };
 }
 
 /** Median orders a second of each side. */
@@ -101,19 +106,10 @@ async function compareBursts(sides: readonly Side[], orders: OrderRequest[], rep
     head,
     sides.map(({ name }, i) => {
       const taken = rounds[i] as Round[];
-      const { min, mean, deviation } = summary(Float64Array.from(taken.map(({ perSecond }) => perSecond)));
       const ratio = `${((rates[0] as number) / (rates[i] as number)).toFixed(2)} ×`;
       const latencies = [median(taken.map(({ p50 }) => p50)), median(taken.map(({ p99 }) => p99))];
-      const spread = `${mean.toFixed(0)} ± ${deviation.toFixed(0)}`;
-      return [
-        name,
-        rates[i] as number,
-        min,
-        spread,
-        ratio,
-        ...latencies,
-        percent(taken.map((round) => round.assigned)),
-      ];
+      const assigned = percent(median(taken.map((round) => round.assigned)));
+      return [name, ...ratesOf(taken.map(({ perSecond }) => perSecond)), ratio, ...latencies, assigned];
     }),
   );
   report.atLeast("burst: orders/s over the plain service's", (rates[0] as number) / (rates[1] as number), 8);
@@ -138,8 +134,5 @@ async function compareEqualLoad(sides: readonly Side[], orders: OrderRequest[], 
   );
   report.atMost("equal load: p99 over the plain service's", (p99s[0] as number) / (p99s[1] as number), 1 / 3);
 }
-
-const median = (values: readonly number[]): number => summary(Float64Array.from(values)).p50;
-const percent = (shares: readonly number[]): string => `${(median(shares) * 100).toFixed(1)} %`;
 
 await main();

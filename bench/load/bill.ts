@@ -14,7 +14,6 @@ import type { Sizes } from './sizes.ts';
 const SEED = 7;
 const CONNECTIONS = 100;
 const DRAIN_MS = 120_000;
-const DRAIN_POLL_MS = 100;
 /** Rows of a table: what is below them costs little. */
 const MOST_ROWS = 30;
 const STATEMENT_CHARS = 88;
@@ -41,7 +40,7 @@ export async function measureBill(run: Pick<Run, 'signal' | 'say'>, sizes: Sizes
     const target = { url: started.urls, orders: ordersOf(world, sizes.orders, SEED), connections: CONNECTIONS };
     run.say('warm-up');
     await load({ ...target, seconds: sizes.warmUpSeconds, keyed: true, signal: run.signal });
-    await jobsDone(stack, run.signal);
+    await jobsDone(stack);
     const counters = await openCounters(stack);
     await counters.reset();
     for (const pid of Object.values(started.pids)) profiler.start(pid);
@@ -49,7 +48,7 @@ export async function measureBill(run: Pick<Run, 'signal' | 'say'>, sizes: Sizes
     run.say(`${CONNECTIONS} connections`);
     const { created } = await load({ ...target, seconds: sizes.latencySeconds, keyed: true, signal: run.signal });
     run.say('waiting for the jobs');
-    await jobsDone(stack, run.signal);
+    await jobsDone(stack);
     const later = started.cpu();
     const counted = await counters.read(created);
     await stack.halt();
@@ -69,13 +68,8 @@ export async function measureBill(run: Pick<Run, 'signal' | 'say'>, sizes: Sizes
   }
 }
 
-async function jobsDone(stack: Stack, signal: AbortSignal): Promise<void> {
-  const untilMs = performance.now() + DRAIN_MS;
-  while ((await stack.backlog()) > 0) {
-    signal.throwIfAborted();
-    if (performance.now() > untilMs) throw new Error(`jobs are still owed after ${DRAIN_MS / 1_000} s`);
-    await new Promise((later) => setTimeout(later, DRAIN_POLL_MS));
-  }
+async function jobsDone(stack: Stack): Promise<void> {
+  if (!(await stack.drained(DRAIN_MS))) throw new Error(`jobs are still owed after ${DRAIN_MS / 1_000} s`);
 }
 
 function costLines(earlier: ReturnType<Started['cpu']>, later: ReturnType<Started['cpu']>, orders: number): string[] {

@@ -29,7 +29,6 @@ import { closeAll, openStacks } from './stacks.ts';
 import type { TimePlan } from './time-plan.ts';
 
 const SEED = 7;
-const DRAIN_POLL_MS = 50;
 /** Longest wait for the jobs of a load at a given rate; at half of the best rate they keep up with the orders. */
 const MOST_DRAIN_SECONDS = 3;
 /** Share of the drivers after whose assignment the service is started anew, or orders would find nobody. */
@@ -217,10 +216,6 @@ async function waitForJobs(sitting: Sitting): Promise<NonNullable<Figures['jobs'
 }
 
 async function drained({ stack, signal }: Sitting, seconds: number): Promise<void> {
-  const untilMs = performance.now() + seconds * 1_000;
-  while (performance.now() < untilMs && (await stack.backlog()) > 0) {
-    signal.throwIfAborted();
-    await new Promise((later) => setTimeout(later, DRAIN_POLL_MS));
-  }
+  await stack.drained(seconds * 1_000);
   signal.throwIfAborted();
 }

@@ -1,6 +1,6 @@
 import type { LoadResult } from '../../test/harness/burst.ts';
 import { pace } from '../../test/harness/paced.ts';
-import { assignedShare, type Bench, capacity, check, drained, unpaid } from './orders-bench.ts';
+import { assignedShare, type Bench, capacity, check, unpaid } from './orders-bench.ts';
 import type { Setup } from './stack.ts';
 
 const STAND_IN_MS = [0, 50, 300];
@@ -20,7 +20,7 @@ export async function awaitedSection(bench: Bench): Promise<void> {
     const { url } = started;
     const before = await pace({ url, orders, perSecond, seconds: options.warmUpSeconds });
     const result = await pace({ url, orders, perSecond, seconds: options.seconds });
-    if (!(await drained(bench, DRAIN_MS))) report.failed(`stand-in ${ms} ms: jobs were left`);
+    if (!(await stack.drained(DRAIN_MS))) report.failed(`stand-in ${ms} ms: jobs were left`);
     await check(bench, started, [before, result]);
     for (const fault of await unpaid(bench)) report.failed(`stand-in ${ms} ms: ${fault}`);
     if (result.p50 < ms) report.failed(`stand-in ${ms} ms: replies did not wait for their charge`);

@@ -36,7 +36,6 @@ export type Figure = 'burst' | 'charged and texted';
 
 export const BURST: Setup = { worker: 'none' };
 
-const DRAIN_POLL_MS = 20;
 const LONG_DRAIN_MS = 120_000;
 
 /**
@@ -77,10 +76,10 @@ export const capacity = (bench: Bench, setup: Setup): Promise<number> =>
     const { stack, options } = bench;
     const started = await stack.start(setup);
     await sendBurst(bench, started, { seconds: options.warmUpSeconds });
-    await drained(bench, LONG_DRAIN_MS);
+    await stack.drained(LONG_DRAIN_MS);
     const startedMs = performance.now();
     const { orderIds } = await sendBurst(bench, started, {});
-    if (!(await drained(bench, LONG_DRAIN_MS))) bench.report.failed('the jobs of a burst were not done in time');
+    if (!(await stack.drained(LONG_DRAIN_MS))) bench.report.failed('the jobs of a burst were not done in time');
     const tookMs = performance.now() - startedMs;
     await stack.halt();
     return orderIds.length / (tookMs / 1_000);
@@ -116,16 +115,6 @@ export async function faultsOf(
 ): Promise<string[]> {
   const orderIds = results.flatMap((result) => result.orderIds);
   return [...started.ended(), ...results.flatMap((result) => result.faults), ...(await findFaults(stack, orderIds))];
-}
-
-/** Whether the last job is done in time. */
-export async function drained({ stack }: Bench, withinMs: number): Promise<boolean> {
-  const untilMs = performance.now() + withinMs;
-  while ((await stack.backlog()) > 0) {
-    if (performance.now() > untilMs) return false;
-    await new Promise((later) => setTimeout(later, DRAIN_POLL_MS));
-  }
-  return true;
 }
 
 /** Share of orders that found a driver at once. */

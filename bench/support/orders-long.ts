@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { pace } from '../../test/harness/paced.ts';
-import { type Bench, capacity, check, drained, unpaid } from './orders-bench.ts';
+import { type Bench, capacity, check, unpaid } from './orders-bench.ts';
 import { deliverAll } from './orders-free.ts';
 import type { Setup, Started } from './stack.ts';
 
@@ -37,7 +37,7 @@ export async function longSection(bench: Bench): Promise<void> {
   const ending = every(END_EACH_MS, () => deliverAll(stack.sql, DELIVERY_SECONDS));
   const result = await pace({ url, orders, perSecond, seconds: options.longSeconds });
   await Promise.all([sampling.stop(), ending.stop()]);
-  if (!(await drained(bench, DRAIN_MS))) report.failed('jobs were left after the long run');
+  if (!(await stack.drained(DRAIN_MS))) report.failed('jobs were left after the long run');
   await check(bench, started, [before, result]);
   for (const fault of await unpaid(bench)) report.failed(fault);
   await stack.halt();

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { endProcess } from './stop-all.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const READY_MS = 120_000;
-const STOP_MS = 60_000;
 
 export type Part = {
   readonly pid: number;
@@ -40,7 +40,7 @@ export async function startPart(source: string, env: Readonly<Record<string, str
   process.once('exit', killWithRun);
   child.once('exit', () => process.off('exit', killWithRun));
   const said = await readyLine(child, name);
-  return { pid: child.pid as number, said, stop: () => stopChild(child) };
+  return { pid: child.pid as number, said, stop: () => endProcess(child, () => child.kill('SIGTERM')) };
 }
 
 function readyLine(child: ChildProcess, name: string): Promise<string> {
@@ -62,13 +62,4 @@ function readyLine(child: ChildProcess, name: string): Promise<string> {
       resolve(line);
     });
   });
-}
-
-async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-  child.kill('SIGTERM');
-  await ended;
-  clearTimeout(timer);
 }

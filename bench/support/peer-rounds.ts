@@ -1,7 +1,21 @@
+import type { Sql } from 'postgres';
 import type { LoadResult } from '../../test/harness/burst.ts';
 import type { Report } from '../../test/harness/report.ts';
 import { findFaults, shareWithDriver } from './answered.ts';
-import type { OrderStack } from './peer-stack.ts';
+
+/**
+ * A service under load with its servers, this one or the plain one. Both are measured and judged in the same
+ * way.
+ */
+export type OrderStack = {
+  readonly versions: Readonly<Record<string, string>>;
+  readonly sql: Sql;
+  /** Starts it without a worker, without orders and with every driver free; resolves with its URL. */
+  start(): Promise<string>;
+  /** Stops the service and leaves its servers running. Idempotent. */
+  halt(): Promise<void>;
+  close(): Promise<void>;
+};
 
 /** One side of the comparison: a stack in one of its variants. */
 export type Side = { readonly name: string; readonly stack: OrderStack; setUp(): void };

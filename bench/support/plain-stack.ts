@@ -7,7 +7,7 @@ import { findPostgis, type Postgis, startPostgis } from '../../test/harness/post
 import { type FreshRedis, freshRedis } from '../../test/harness/redis.ts';
 import { PLAIN_DRIVER_INDEXES, PLAIN_SCHEMA } from '../peers/plain-schema.ts';
 import { type Part, startPart } from './part.ts';
-import type { OrderStack } from './peer-stack.ts';
+import type { OrderStack } from './peer-rounds.ts';
 import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
 type Shape = { readonly oneStatement: boolean };
@@ -45,7 +45,6 @@ async function plainStack(world: OrderWorld, server: Postgis, redis: FreshRedis,
   keep({ stop: halt });
   await fill(sql, world);
   return {
-    name: 'plain',
     versions: { postgis: `${server.versions.postgis} on Postgres ${server.versions.postgres}` },
     sql,
     use(wanted: Shape) {

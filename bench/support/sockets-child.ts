@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { endProcess } from './stop-all.ts';
 
 const ANSWER_MS = 300_000;
-const STOP_MS = 60_000;
 
 type Question = { readonly id: number; readonly name: string; readonly args: unknown };
 type Message = { readonly id: number; readonly value?: unknown; readonly error?: string } | { readonly event: unknown };
@@ -46,13 +46,8 @@ export class Child {
     });
   }
 
-  async stop(): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
-    const kill = setTimeout(() => this.#process.kill('SIGKILL'), STOP_MS);
-    this.#process.disconnect();
-    await ended;
-    clearTimeout(kill);
+  stop(): Promise<void> {
+    return endProcess(this.#process, () => this.#process.disconnect());
   }
 }
 

@@ -15,6 +15,7 @@ import { keeper, type Stoppable, stopAll } from './stop-all.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const STATEMENT_MS = 600_000;
+const DRAIN_POLL_MS = 50;
 
 /**
  * What runs beside the API. `none`: jobs go into the queues and stay there. `vendors`: the service's own worker,
@@ -33,7 +34,6 @@ export type Started = {
   /** The address of each API process, the first one's also as `url`. */
   readonly urls: readonly string[];
   readonly url: string;
-  readonly apiPid: number;
   /** The processes of the service by their part. */
   readonly pids: Readonly<Record<string, number>>;
   /** Sets the time that Stripe's stand-in takes for each answer. */
@@ -62,6 +62,8 @@ export type Stack = {
   /** Jobs that are not done, besides those that wait for a waiting order's end. */
   backlog(): Promise<number>;
   jobs(): Promise<Jobs>;
+  /** Whether the last job is done in time. */
+  drained(withinMs: number): Promise<boolean>;
   close(): Promise<void>;
 };
 
@@ -138,6 +140,15 @@ async function fillStack(
     },
     backlog: async () => (await countJobs(sql)).owed,
     jobs: () => countJobs(sql),
+    async drained(withinMs) {
+      const untilMs = performance.now() + withinMs;
+      while ((await countJobs(sql)).owed > 0) {
+        signal?.throwIfAborted();
+        if (performance.now() > untilMs) return false;
+        await new Promise((later) => setTimeout(later, DRAIN_POLL_MS));
+      }
+      return true;
+    },
     close: () => stopAll(opened),
   };
 }
@@ -196,7 +207,6 @@ async function startParts(
   return {
     urls: apis.map(({ url }) => url),
     url: api.url,
-    apiPid: api.pid,
     pids: { [usesRedis ? 'API' : 'API and worker']: api.pid, ...(jobs ? { worker: jobs.pid } : {}) },
     async stripeTakes(latencyMs) {
       const body = JSON.stringify({ latencyMs });

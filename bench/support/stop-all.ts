@@ -1,3 +1,7 @@
+import type { ChildProcess } from 'node:child_process';
+
+const STOP_MS = 60_000;
+
 /** What was started and must be stopped. */
 export type Stoppable = { stop(): Promise<unknown> };
 
@@ -22,4 +26,14 @@ export async function stopAll(parts: Stoppable[]): Promise<void> {
     await part.stop().catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
+}
+
+/** Ends a process as it is asked to, or by force where it takes too long. */
+export async function endProcess(child: ChildProcess, ask: () => void): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  ask();
+  await ended;
+  clearTimeout(timer);
 }

@@ -32,7 +32,7 @@ import { Child } from './support/sockets-child.ts';
 import { driveOf } from './support/sockets-drive.ts';
 import { measureGeoAdd } from './support/sockets-geoadd.ts';
 import { servePhones } from './support/sockets-phones.ts';
-import type { Problems } from './support/sockets-problems.ts';
+import { failIfTold } from './support/sockets-problems.ts';
 import { CARRIES_EVERY, CHECK_EVERY, type Sending, type Sent, type Taken } from './support/sockets-reports.ts';
 import { type ReportsRow, tellReports } from './support/sockets-tables.ts';
 import { watch } from './support/sockets-watch.ts';
@@ -42,6 +42,7 @@ import { openSocketWorld, type SocketWorld } from './support/sockets-world.ts';
 const BURST = 18;
 const REFILL_MS = 5_000;
 const WARM_UP_ROUNDS = 3;
+const REFUSED = 'a phone was refused something';
 
 const [drivers = 10_000, seconds = 8] = process.argv
   .slice(2)
@@ -84,7 +85,7 @@ async function measureBare(report: Report): Promise<ReportsRow[]> {
     // At a rate above any client's, to see this one's.
     await measure('transport alone, as fast as the phones can', { firstStep: 30, rounds: 25, perSecond: 1_000 });
     await measure('transport alone, burst', { firstStep: 60, rounds: BURST, perSecond: null });
-    await failIfTold(report, phones);
+    await failIfTold(report, phones, REFUSED);
     return rows;
   } finally {
     await phones.stop();
@@ -110,7 +111,7 @@ async function measureService(
     const tookMs = await phones.ask<number>('open', { port: world.port, drivers });
     report.note(`Service ${name}: ${drivers} drivers signed in within ${(tookMs / 1_000).toFixed(1)} s`);
     const rows = await runRates(report, name, { world, phones, checker });
-    await failIfTold(report, phones);
+    await failIfTold(report, phones, REFUSED);
     return rows;
   } finally {
     checker.close();
@@ -152,11 +153,6 @@ async function runRates(report: Report, name: string, { world, phones, checker }
     `Service ${name}: every driver's last place was in its row ${flushed.toFixed(1)} s after the burst; ${asked} orders asked who is nearest.`,
   );
   return rows.slice(1);
-}
-
-async function failIfTold(report: Report, phones: Child): Promise<void> {
-  const { count, first } = await phones.ask<Problems>('problems');
-  if (count > 0) report.failed(`${count} times a phone was refused something: ${first.join('; ')}`);
 }
 
 if (process.send && process.argv[2] === 'phones') servePhones();

@@ -27,7 +27,7 @@ import { Child } from './support/sockets-child.ts';
 import { driveOf } from './support/sockets-drive.ts';
 import { type Act, committing, type Event, follow, happen, tapping } from './support/sockets-events.ts';
 import { collectGarbage, INSPECTED } from './support/sockets-garbage.ts';
-import type { Problems } from './support/sockets-problems.ts';
+import { failIfTold } from './support/sockets-problems.ts';
 import { type Memory, type PagesRow, tellPages } from './support/sockets-tables.ts';
 import { serveViewers } from './support/sockets-viewers.ts';
 import { readMetrics, watch } from './support/sockets-watch.ts';
@@ -40,6 +40,7 @@ const COMMITS_AT_ONCE = 64;
 const REST_MS = 3_000;
 /** A frame as the service's, with an arrival and no position. */
 const FRAME_LETTERS = 900;
+const WRONG = 'a page met something wrong';
 
 const [sockets = 10_000] = process.argv
   .slice(2)
@@ -86,7 +87,7 @@ async function measureBare(report: Report): Promise<{ rows: PagesRow[]; memory: 
     };
     await follow(viewers, await publish(range(0, shared)), MAX_SOCKETS_PER_ORDER, report.failed);
     const all = await follow(viewers, await publish(range(0, shared)), MAX_SOCKETS_PER_ORDER, report.failed);
-    await failIfTold(report, viewers);
+    await failIfTold(report, viewers, WRONG);
     return {
       rows: [{ what: `transport alone, ${shared} orders of 50 at once`, watched: null, ...all }],
       memory: [
@@ -133,7 +134,7 @@ async function measureService(report: Report): Promise<{ rows: PagesRow[]; memor
     await run('an order each, single taps', singles, 1, 1, pickUp);
     const others = range(0, sockets).filter((index) => index % stride !== 0);
     await run(`an order each, all others tap on ${CONNECTIONS} connections`, others, 1, CONNECTIONS, pickUp);
-    await failIfTold(report, viewers);
+    await failIfTold(report, viewers, WRONG);
     await viewers.ask('close');
 
     const first = range(sockets, shared);
@@ -142,11 +143,11 @@ async function measureService(report: Report): Promise<{ rows: PagesRow[]; memor
     const each = MAX_SOCKETS_PER_ORDER;
     await run('50 an order, single taps', first, each, 1, pickUp);
     await run('50 an order, all taps at once', first, each, shared, tapping(many, 'undeliverable'));
-    await failIfTold(report, viewers);
+    await failIfTold(report, viewers, WRONG);
     await viewers.ask('close');
     await open(world, viewers, second, each);
     await run('50 an order, all changed at once elsewhere', second, each, COMMITS_AT_ONCE, committing(world));
-    await failIfTold(report, viewers);
+    await failIfTold(report, viewers, WRONG);
     return { rows, memory };
   } finally {
     many.close();
@@ -171,11 +172,6 @@ async function open(world: SocketWorld, viewers: Child, orders: readonly number[
   console.log(`${count} sockets on ${orders.length} orders opened within ${(tookMs / 1_000).toFixed(1)} s`);
   const what = `service, ${each} an order`;
   return { what, sockets: count, before: before.rss, rss: after.rss - before.rss, heap: after.heap - before.heap };
-}
-
-async function failIfTold(report: Report, viewers: Child): Promise<void> {
-  const { count, first } = await viewers.ask<Problems>('problems');
-  if (count > 0) report.failed(`${count} times a page met something wrong: ${first.join('; ')}`);
 }
 
 if (process.send && process.argv[2] === 'viewers') serveViewers();

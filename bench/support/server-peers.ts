@@ -25,8 +25,6 @@ export type RedisPeer = {
   readonly version: string;
   /** Replaces the drivers. */
   load(drivers: readonly WorldDriver[]): Promise<void>;
-  /** The radius of a search's first query; `load` finds the quickest. */
-  firstRadiusMeters(): number;
   /** The driver's id; undefined if no driver serves the tier. */
   nearestRedis(point: Point, tierId?: TierId): Promise<string | undefined>;
   /** Moves a driver under each of their tiers, in one round trip. */
@@ -52,6 +50,7 @@ export async function openRedisPeer(): Promise<RedisPeer | undefined> {
 async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
   const redis = new Redis(server.url);
   const keyOf = (tierId: TierId) => `${server.prefix}:drivers:${tierId}`;
+  /** The radius of a search's first query; `load` finds the quickest. */
   let firstRadius = EVERYWHERE_METERS;
 
   const add = async (drivers: readonly WorldDriver[]): Promise<void> => {
@@ -90,7 +89,6 @@ async function redisPeer(server: FreshRedis): Promise<RedisPeer> {
       });
       await add(sample);
     },
-    firstRadiusMeters: () => firstRadius,
     nearestRedis: (point, tierId = 'standard') => search(point, tierId, firstRadius),
     async moveRedis({ id, tierIds }, { lat, lng }) {
       await Promise.all(tierIds.map((tierId) => redis.geoadd(keyOf(tierId), lng, lat, id)));

@@ -1,4 +1,5 @@
 import { storeOf } from '../../test/harness/store.ts';
+import { doAtOnce } from './at-once.ts';
 import type { createClient } from './sockets-check.ts';
 import type { Child } from './sockets-child.ts';
 import { clockMs } from './sockets-line.ts';
@@ -41,16 +42,12 @@ export function committing({ sql }: SocketWorld): Act {
 /** Changes all these orders, `atOnce` at a time. */
 export async function happen(orders: readonly number[], atOnce: number, act: Act): Promise<Event[]> {
   const events: Event[] = [];
-  let next = 0;
-  const some = async () => {
-    for (let at = next++; at < orders.length; at = next++) {
-      const order = orders[at] as number;
-      const sentMs = clockMs();
-      const sequence = await act(order);
-      events.push({ order, sequence, sentMs, doneMs: clockMs() });
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, orders.length) }, some));
+  await doAtOnce(orders.length, atOnce, async (at) => {
+    const order = orders[at] as number;
+    const sentMs = clockMs();
+    const sequence = await act(order);
+    events.push({ order, sequence, sentMs, doneMs: clockMs() });
+  });
   return events;
 }
 

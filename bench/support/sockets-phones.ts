@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { doAtOnce } from './at-once.ts';
 import { serve, tellParent } from './sockets-child.ts';
 import { driveOf } from './sockets-drive.ts';
 import { Frames } from './sockets-frames.ts';
@@ -57,11 +58,7 @@ class Phones {
   /** Opens a socket for each driver; resolves with the time until all have their state. */
   async open(port: number): Promise<number> {
     const startedMs = clockMs();
-    let next = 0;
-    const openSome = async () => {
-      for (let index = next++; index < this.#phones.length; index = next++) await this.#openOne(port, index);
-    };
-    await Promise.all(Array.from({ length: OPENING_AT_ONCE }, openSome));
+    await doAtOnce(this.#phones.length, OPENING_AT_ONCE, (index) => this.#openOne(port, index));
     return clockMs() - startedMs;
   }
 

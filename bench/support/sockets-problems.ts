@@ -1,3 +1,6 @@
+import type { Report } from '../../test/harness/report.ts';
+import type { Child } from './sockets-child.ts';
+
 const TOLD = 5;
 
 /** The problems of a child: their number, and the first few in words. */
@@ -15,4 +18,10 @@ export class ProblemList {
   told(): Problems {
     return { count: this.#count, first: this.#first };
   }
+}
+
+/** Fails the run where a child met problems. */
+export async function failIfTold(report: Report, child: Child, what: string): Promise<void> {
+  const { count, first } = await child.ask<Problems>('problems');
+  if (count > 0) report.failed(`${count} times ${what}: ${first.join('; ')}`);
 }

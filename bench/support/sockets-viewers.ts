@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { doAtOnce } from './at-once.ts';
 import { serve } from './sockets-child.ts';
 import { clockMs, Line } from './sockets-line.ts';
 import { ProblemList, type Problems } from './sockets-problems.ts';
@@ -48,11 +49,7 @@ class Viewers {
     this.#viewers = orders.flatMap((order) =>
       Array.from({ length: each }, () => ({ order, line: null, sequence: 0, opened: () => undefined })),
     );
-    let next = 0;
-    const openSome = async () => {
-      for (let index = next++; index < this.#viewers.length; index = next++) await this.#openOne(port, index);
-    };
-    await Promise.all(Array.from({ length: OPENING_AT_ONCE }, openSome));
+    await doAtOnce(this.#viewers.length, OPENING_AT_ONCE, (index) => this.#openOne(port, index));
     const tookMs = clockMs() - startedMs;
     await this.heard(0);
     return tookMs;

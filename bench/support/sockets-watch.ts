@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { machineSeconds } from '../load/machine-time.ts';
+import { coreSeconds } from './orders-cpu.ts';
 import type { SocketWorld } from './sockets-world.ts';
 
 const SAMPLE_MS = 1_000;
 const REQUEST_MS = 5_000;
-/** The unit of /proc on Linux: hundredths of a second on every machine. */
-const TICK_MS = 10;
 /** The loop's delay is measured with a timer of 10 ms, which an idle loop shows. */
 const TIMER_SECONDS = 0.01;
 
@@ -44,7 +42,7 @@ export async function watch(world: SocketWorld): Promise<() => Promise<Watched>>
   // The service measures its loop's delay from one scrape to the next.
   const first = await readMetrics(world);
   const startedMs = performance.now();
-  const machineMs = machineBusyMs();
+  const machine = machineSeconds();
   const worst = { p99: 0, max: 0 };
   const written: number[] = [];
   let ages = { oldest: Number.NaN, middle: Number.NaN, lastSecond: 0 };
@@ -76,7 +74,7 @@ export async function watch(world: SocketWorld): Promise<() => Promise<Watched>>
       postgresCores: rate('cpuMs') / 1_000,
       loopDelayP99Ms: worst.p99 * 1_000,
       loopDelayMaxMs: worst.max * 1_000,
-      machineCores: (machineBusyMs() - machineMs) / 1_000 / seconds,
+      machineCores: (machineSeconds().busy - machine.busy) / seconds,
       oldestRowSeconds: ages.oldest,
       middleRowSeconds: ages.middle,
       rowsPerSecond: written.reduce((sum, rows) => sum + rows, 0) / written.length,
@@ -106,17 +104,8 @@ async function readDatabase({ sql }: SocketWorld): Promise<Database> {
   return { commits: row?.commits ?? 0, wal: row?.wal ?? 0, cpuMs };
 }
 
-function machineBusyMs(): number {
-  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
-}
-
-/** Processor time of a process so far; NaN without /proc. */
+/** Processor time of a process so far, 0 for one that has ended; NaN without /proc. */
 export function cpuMsOf(pid: number): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-  } catch {
-    return process.platform === 'linux' ? 0 : Number.NaN;
-  }
+  const seconds = coreSeconds(pid);
+  return Number.isNaN(seconds) && process.platform === 'linux' ? 0 : seconds * 1_000;
 }

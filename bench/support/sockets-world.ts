@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts';
@@ -8,8 +7,9 @@ import type { Point } from '../../src/geo/point.ts';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { newDataDir, type Running, startBuiltService } from '../../test/harness/service.ts';
+import { type Running, startBuiltService } from '../../test/harness/service.ts';
 import { storeOf } from '../../test/harness/store.ts';
+import { newCluster } from './cluster.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 const LONG_MS = 60_000;
@@ -49,19 +49,14 @@ export async function openSocketWorld(
   statusOf: (index: number) => SeededStatus,
   env: Readonly<Record<string, string>> = {},
 ): Promise<SocketWorld> {
-  const folder = newDataDir();
-  const { dataDir } = folder;
-  // Root's Postgres runs as another user, which must be able to enter.
-  chmodSync(dataDir, 0o755);
+  const { dataDir, stop: removeFolders } = newCluster();
   const postgres = await startEmbeddedPostgres({ dataDir, log: () => undefined });
-  const { folder: cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')) as { folder: string };
   const timeouts = { statementTimeoutMs: LONG_MS, deadlineMs: LONG_MS };
   const sql = connect({ url: postgres.url, applicationName: 'bench', max: 4, ...timeouts });
   const end = async () => {
     await sql.end({ timeout: 5 });
     await postgres.stop();
-    rmSync(resolve(dataDir, cluster), { recursive: true, force: true });
-    folder.remove();
+    await removeFolders();
   };
   try {
     await migrateDatabase({ url: postgres.url, dir: MIGRATIONS });

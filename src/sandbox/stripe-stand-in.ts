@@ -9,7 +9,6 @@ import {
 import { StripeCards } from './stripe-cards.ts';
 import { controlDashboard, createDashboard, type Dashboard, giveBack, tellOfPayment } from './stripe-dashboard.ts';
 import type { EventTarget } from './stripe-events.ts';
-import { createStripeLimits, type StripeRates } from './stripe-limits.ts';
 import { cardAnswer, type Payment, paymentIntentBody, refundBody, sumOf } from './stripe-objects.ts';
 import { fingerprint, keyOf, type StripeEntry, StripeRecords } from './stripe-records.ts';
 import { checkPayment, invalid, metadataOf, missing, refusal } from './stripe-requests.ts';
@@ -39,8 +38,6 @@ export async function startStripeStandIn(options: {
   port?: number;
   /** Most records of each kind that it remembers; MAX_STAND_IN_RECORDS by default. */
   maxRecords?: number;
-  /** Requests a second that it takes; any number by default, so that the sandbox can be loaded. */
-  rates?: StripeRates;
   /** Time until a search finds a payment; STAND_IN_SEARCH_LAG_MS by default. */
   searchLagMs?: number;
   /** The time in milliseconds; this machine's by default. */
@@ -67,18 +64,16 @@ class StripeApi implements VendorApi {
   readonly #cards: StripeCards;
   readonly #inProgress = new Set<string>();
   readonly #searchLagMs: number;
-  readonly #limited: ReturnType<typeof createStripeLimits> | undefined;
 
   constructor(
     records: StripeRecords,
     dashboard: Dashboard,
     baseUrl: () => string,
-    { rates, searchLagMs = STAND_IN_SEARCH_LAG_MS }: Parameters<typeof startStripeStandIn>[0],
+    { searchLagMs = STAND_IN_SEARCH_LAG_MS }: Parameters<typeof startStripeStandIn>[0],
   ) {
     this.#records = records;
     this.#dashboard = dashboard;
     this.#searchLagMs = searchLagMs;
-    this.#limited = rates && createStripeLimits(rates, records.now);
     this.#cards = new StripeCards(records, baseUrl);
   }
 
@@ -117,8 +112,6 @@ class StripeApi implements VendorApi {
       await pause();
       return refusal(401, 'invalid_request_error', 'Invalid API Key provided');
     }
-    const limit = this.#limited?.(request);
-    if (limit) return { ...this.failure(429), headers: { 'Stripe-Rate-Limited-Reason': limit } };
     const key = keyOf(request);
     if (request.method !== 'POST' || key === null) {
       await pause();

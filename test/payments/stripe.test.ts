@@ -5,7 +5,6 @@ import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import type { ChargeRequest } from '../../src/payments/charger.ts';
 import { createStripeCharger } from '../../src/payments/stripe.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
-import { STRIPE_RATES } from '../../src/sandbox/stripe-limits.ts';
 import { STAND_IN_SEARCH_LAG_MS, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
@@ -265,30 +264,6 @@ test('a charge is found among many of its customer at once, and not among those 
   const long = { orderId: 'long ago', idempotencyKey: 'long:1' };
   await charger.charge(request(long));
   expect(await charger.findRecentCharge({ ...RECENT, ...long })).toEqual({ kind: 'not_found' });
-});
-
-test('of one endpoint Stripe takes 25 requests a second, while others go on', async () => {
-  let nowMs = 0;
-  const { charger } = await world({ rates: STRIPE_RATES.live, now: () => nowMs });
-  const keys = Array.from({ length: 26 }, (_, i) => `order-${i}`);
-  const outcomes = await Promise.all(keys.map((key) => charger.charge(request({ orderId: key, idempotencyKey: key }))));
-  const paid = outcomes.filter((outcome) => outcome.kind === 'paid');
-  expect(outcomes.filter(({ kind }) => kind !== 'paid')).toMatchObject([{ reason: 'rate_limited', rateLimited: true }]);
-  const refund = { idempotencyKey: 'refund', paymentIntentId: paid[0]?.paymentIntentId ?? '' };
-  expect(await charger.refund(refund)).toMatchObject({ kind: 'refunded' });
-  expect(await charger.charge(request())).toMatchObject({ reason: 'rate_limited' });
-  nowMs = 1_000;
-  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
-});
-
-test('in test mode Stripe takes 25 requests a second of all endpoints', async () => {
-  const { charger } = await world({ rates: STRIPE_RATES.test, now: () => 0 });
-  const looked = await Promise.all(Array.from({ length: 20 }, () => charger.findCharge(ORDER)));
-  expect(looked.every(({ kind }) => kind === 'not_found')).toBe(true);
-  expect(await charger.findCharge(ORDER)).toMatchObject({ reason: 'rate_limited' });
-  const keys = Array.from({ length: 6 }, (_, i) => `order-${i}`);
-  const outcomes = await Promise.all(keys.map((key) => charger.charge(request({ orderId: key, idempotencyKey: key }))));
-  expect(outcomes.filter(({ kind }) => kind === 'paid')).toHaveLength(5);
 });
 
 test('a 429 is distinct, and nothing happened', async () => {

@@ -2,6 +2,7 @@ import type { ActionOutcome, DriverAction, DriverActions } from '../dispatch/dri
 import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { SilentRelease } from '../dispatch/sweep.ts';
 import type { OrderStatus } from '../domain/order.ts';
+import type { Photos } from '../photos/open-photos.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Store } from '../store/store.ts';
 import { drawPhoto } from './simulated-world.ts';
@@ -40,15 +41,6 @@ export type AdvanceOutcome =
 /** Moves a store's order on, to its next step or to the one that is asked for. */
 export type Advance = (orderId: string, retailerId: string, to: OrderStatus | null) => Promise<AdvanceOutcome>;
 
-/** Where the photo of a handover is stored. */
-type Photos = {
-  store(
-    bytes: Buffer,
-    wanted: () => boolean,
-    driverId: string,
-  ): Promise<{ readonly kind: string; readonly name?: string }>;
-};
-
 /**
  * Moves orders of the sandbox on without waiting: by the driver who has the order, as their phone would, and
  * past the limits of a wait and of a driver's silence. The next step of an order for later is that it is due. The
@@ -59,7 +51,8 @@ export function createAdvance(deps: {
   readonly actions: Pick<DriverActions, 'pickUp' | 'deliver' | 'undeliverable' | 'returned'>;
   readonly redispatch: Pick<Redispatch, 'giveAtOnce' | 'expire'>;
   readonly releaseSilent: SilentRelease;
-  readonly photos: Photos;
+  /** Where the photo of a handover is stored. */
+  readonly photos: Pick<Photos, 'store'>;
   readonly clock: Pick<Clock, 'now'>;
 }): Advance {
   const { store, actions, redispatch } = deps;
@@ -107,6 +100,6 @@ export function createAdvance(deps: {
 
   async function deliver(action: DriverAction): Promise<ActionOutcome | null> {
     const stored = await deps.photos.store(await photo, () => true, action.driverId);
-    return stored.name === undefined ? null : actions.deliver(action, { name: stored.name, isBlank: false });
+    return stored.kind === 'stored' ? actions.deliver(action, { name: stored.name, isBlank: false }) : null;
   }
 }

@@ -26,14 +26,13 @@ type Step = 'pick-up' | 'deliver' | 'release' | 'undeliverable' | 'return';
 type Mishap = Exclude<Scenario['driver'], 'none'>;
 
 /** Mishaps: every eighth order is released and every twelfth is undeliverable, but not the first ones. */
-class Mishaps {
-  #given = 0;
-
-  next(): Mishap {
-    this.#given += 1;
-    if (this.#given % 8 === 3) return 'gives_back';
-    return this.#given % 12 === 6 ? 'undeliverable' : null;
-  }
+function createMishaps(): () => Mishap {
+  let given = 0;
+  return () => {
+    given += 1;
+    if (given % 8 === 3) return 'gives_back';
+    return given % 12 === 6 ? 'undeliverable' : null;
+  };
 }
 
 /** What all simulated drivers share. */
@@ -61,8 +60,8 @@ type World = {
  */
 export async function startSimulatedDrivers(world: World, tokens: readonly string[]): Promise<{ close(): void }> {
   const photo = await drawPhoto();
-  const mishaps = new Mishaps();
-  const drivers = tokens.map((token, index) => new SimulatedDriver(world, token, index, photo, mishaps));
+  const nextMishap = createMishaps();
+  const drivers = tokens.map((token, index) => new SimulatedDriver(world, token, index, photo, nextMishap));
   const timer = setInterval(() => {
     for (const driver of drivers) driver.tick();
   }, world.tickMs ?? SIMULATED_TICK_MS);
@@ -78,7 +77,7 @@ class SimulatedDriver {
   readonly #world: World;
   readonly #token: string;
   readonly #photo: Buffer;
-  readonly #mishaps: Mishaps;
+  readonly #nextMishap: () => Mishap;
   readonly #random: () => number;
   #socket: WebSocket | null = null;
   #retryAtMs = 0;
@@ -98,11 +97,11 @@ class SimulatedDriver {
   #signedIn = false;
   #closed = false;
 
-  constructor(world: World, token: string, index: number, photo: Buffer, mishaps: Mishaps) {
+  constructor(world: World, token: string, index: number, photo: Buffer, nextMishap: () => Mishap) {
     this.#world = world;
     this.#token = token;
     this.#photo = photo;
-    this.#mishaps = mishaps;
+    this.#nextMishap = nextMishap;
     this.#random = seededRandom(index + 1);
     this.#position = around(world.home, 2_000, this.#random);
     this.#wanderTo = around(world.home, 2_000, this.#random);
@@ -164,7 +163,7 @@ class SimulatedDriver {
 
   /** Finds the door on the map, or makes one up near the store, the same one for the same order. */
   #isGiven({ id, pickup, dropoff }: GivenOrder): void {
-    this.#mishap = this.#mishaps.next();
+    this.#mishap = this.#nextMishap();
     const isAsked = (asked: Scenario['driver']) => {
       if (asked && asked !== 'none' && this.#order?.id === id) this.#mishap = asked;
     };

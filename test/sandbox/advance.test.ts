@@ -19,7 +19,7 @@ function advance(before: OrderStatus, after: OrderStatus, to: OrderStatus | null
     actions: { pickUp: tooLate, deliver: tooLate, undeliverable: tooLate, returned: tooLate },
     redispatch: { giveAtOnce: async () => undefined, expire: async () => undefined },
     releaseSilent: async () => isReleased,
-    photos: { store: async () => ({ kind: 'stored', name: 'photo.jpg' }) },
+    photos: { store: async () => ({ kind: 'stored', name: 'photo.jpg', isBlank: false }) },
     clock: { now: () => NOW_MS },
   });
   return run('o1', 'r1', to);

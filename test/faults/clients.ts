@@ -74,6 +74,19 @@ export async function send(
   return heard;
 }
 
+/** An order with its driver; those that wait meanwhile are left alone. */
+export async function givenOrder(world: World, random: Random) {
+  for (;;) {
+    const order = anyOrder(world, random, true);
+    note(world, order);
+    const { orderId } = await send(world, order, random);
+    const [row] = await world.sql`select driver_id, tracking_token from orders where id = ${orderId}`;
+    if (orderId === null || !row?.driver_id) continue;
+    const { driver_id: driverId, tracking_token: trackingToken }: Record<string, string> = row;
+    return { orderId, driverId, trackingToken, apiKey: order.apiKey };
+  }
+}
+
 /** Records an order before it is sent. */
 export function note(
   { history }: Pick<World, 'history'>,

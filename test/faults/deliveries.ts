@@ -1,6 +1,6 @@
 import { storeOf } from '../harness/store.ts';
 import type { Random } from '../harness/world.ts';
-import { later, type World } from './world.ts';
+import { keepOn, type World } from './world.ts';
 
 const PAUSE_MS = 250;
 const AT_ONCE = 100;
@@ -15,11 +15,8 @@ const PROCESS_ID = 'faults';
  *
  * @param pauseMs time between two rounds, in which each order makes a step
  */
-export function startDeliveries(
-  { sql, isClosed }: World,
-  random: Random,
-  pauseMs = PAUSE_MS,
-): { stop(): Promise<void> } {
+export function startDeliveries(world: World, random: Random, pauseMs = PAUSE_MS): { stop(): Promise<void> } {
+  const { sql, isClosed } = world;
   const store = storeOf(sql, PROCESS_ID);
   let isStopped = false;
 
@@ -27,7 +24,7 @@ export function startDeliveries(
     const rows = await sql`
       select id, driver_id, status from orders where status in ('driver_assigned', 'picked_up') limit ${AT_ONCE}`;
     for (const { id, driver_id: driverId, status } of rows) {
-      if (isStopped) return;
+      if (isStopped || isClosed()) return;
       const lot = random();
       if (status === 'picked_up') await store.deliverOrder(id, driverId, PHOTO, NO_STAMP);
       else if (lot < 0.1) await store.cancelOrder(id, 'operator', 'other');
@@ -36,17 +33,11 @@ export function startDeliveries(
     }
   }
 
-  async function run(): Promise<void> {
-    while (!isStopped && !isClosed()) {
-      await round().catch(() => undefined);
-      await later(pauseMs);
-    }
-  }
-  const running = run();
+  const rounds = keepOn(world, pauseMs, () => round().catch(() => undefined));
   return {
-    async stop() {
+    stop() {
       isStopped = true;
-      await running;
+      return rounds.stop();
     },
   };
 }

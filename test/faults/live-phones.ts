@@ -1,5 +1,5 @@
+import { driverToken } from '../harness/stack-world.ts';
 import type { Random } from '../harness/world.ts';
-import { tokenOf } from './driver-tokens.ts';
 import { Follows, keepSockets, type LiveClient } from './live-sockets.ts';
 import { later, type World } from './world.ts';
 
@@ -18,7 +18,7 @@ type Phone = LiveClient & {
 
 /**
  * Phones of the first drivers that get an order, on a socket each from then on. An open one is never behind the tables
- * for long, so that it gets every stop that stands in them for longer. The drivers have the tokens of `giveTokens`.
+ * for long, so that it gets every stop that stands in them for longer.
  */
 export function startPhones({ sql, isClosed }: World, url: string, random: Random) {
   const phones: Phone[] = [];
@@ -32,7 +32,7 @@ export function startPhones({ sql, isClosed }: World, url: string, random: Rando
     const phone: Phone = {
       name: 'phone',
       path: '/driver/live',
-      hello: { type: 'hello', token: tokenOf(driverId) },
+      hello: { type: 'hello', token: driverToken(driverId) },
       ...{ driverId, orders: new Map(), had: new Set<string>() },
       hears({ type, orders }) {
         if (type !== 'state') return false;

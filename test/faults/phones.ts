@@ -1,7 +1,6 @@
 import { request } from 'node:http';
 import sharp from 'sharp';
-import { hashSecret, newSecret } from '../../src/domain/ids.ts';
-import { later, type World } from './world.ts';
+import { later } from './world.ts';
 
 const REQUEST_MS = 20_000;
 const ANNOUNCED_BYTES = 64 * 1024;
@@ -77,17 +76,6 @@ export async function askUntilTaken(url: string, sent: Sent): Promise<Answer> {
     if (!NOT_NOW.has(answer.status) || tries === BUSY_TRIES) return answer;
     await later(BUSY_PAUSE_MS);
   }
-}
-
-/** Gives every driver of a world a token; returns them by driver. */
-export async function giveTokens({ sql }: World): Promise<ReadonlyMap<string, string>> {
-  const ids = (await sql`select id from drivers`).map(({ id }) => id as string);
-  const tokens = new Map(ids.map((id) => [id, newSecret('driver_token')]));
-  const hashes = ids.map((id) => hashSecret(tokens.get(id) as string));
-  await sql`
-    update drivers d set token_hash = t.hash from unnest(${ids}::uuid[], ${hashes}::text[]) as t (id, hash)
-    where d.id = t.id`;
-  return tokens;
 }
 
 /** The smallest photo. */

@@ -1,7 +1,9 @@
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { STORE_STOP_MS } from '../../src/limits.ts';
 import type { Random } from '../harness/world.ts';
-import { anyOrder, type Order } from './clients.ts';
+import { anyOrder, type Order, startLoad } from './clients.ts';
+import { startDeliveries } from './deliveries.ts';
+import type { RowResult } from './row.ts';
 import { later, type World } from './world.ts';
 
 /** Time until the next planned order is due: below this an order might count as ready now. */
@@ -64,6 +66,21 @@ export async function untilAllGiven({ sql }: World): Promise<string[]> {
     }
     await later(POLL_MS);
   }
+}
+
+/** Does something while planned orders come and drivers deliver; afterwards all that can be given has to be. */
+export async function underPlanned(
+  world: World,
+  perSecond: number,
+  random: Random,
+  act: () => Promise<readonly string[]>,
+  next = () => plannedOrder(world, random),
+): Promise<Pick<RowResult, 'orders' | 'findings'>> {
+  const load = startLoad(world, perSecond, random, 0, next);
+  const deliveries = startDeliveries(world, random);
+  const found = [...(await act()), ...(await load.stop()), ...(await untilAllGiven(world))];
+  await deliveries.stop();
+  return { orders: load.sent(), findings: found };
 }
 
 /** How much later than they had to leave drivers were told of orders for the first time, in milliseconds. */

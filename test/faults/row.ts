@@ -12,28 +12,24 @@ export type RowResult = {
   /** Broken promises, one sentence each. */
   readonly findings: readonly string[];
   /** Time from the end of each fault to the service's recovery, in milliseconds. */
-  readonly recoveries: readonly number[];
+  readonly recoveries?: readonly number[];
   /** Other measurements, or how a short run was gentler, one sentence each. */
   readonly notes?: readonly string[];
 };
+
+/**
+ * What a machine may lack. `beside`: another version, from the folder of `--beside`. `cluster`: the programs of a
+ * cluster of Postgres. `pause`: a Patroni that survives a node that stands still. `backups`: the program for base
+ * backups, which the embedded Postgres lacks. `network`: hosts with a network of their own.
+ */
+export type Need = 'redis' | 'haproxy' | 'beside' | 'cluster' | 'pause' | 'backups' | 'network';
 
 export type Row = {
   readonly name: string;
   readonly what: string;
   /** Number of faults at scale 1. */
   readonly count: number;
-  readonly needsRedis?: true;
-  readonly needsHaproxy?: true;
-  /** Whether it runs another version beside this one, from the folder of `--beside`. */
-  readonly needsBeside?: true;
-  /** Whether it runs a cluster of Postgres. */
-  readonly needsCluster?: true;
-  /** Whether a node of it stands still, which the Patroni of it has to survive. */
-  readonly needsPause?: true;
-  /** Whether it makes base backups, for which the embedded Postgres lacks the program. */
-  readonly needsBackups?: true;
-  /** Whether its hosts have a network of their own. */
-  readonly needsNetwork?: true;
+  readonly needs?: readonly Need[];
   /**
    * @param scale of the whole run, for faults that last long
    * @param beside the folder of another built version
@@ -66,6 +62,29 @@ type FaultUnderLoad<Injected> = Omit<Row, 'run'> & {
   check?(world: World): Promise<string[]>;
 };
 
+/** What was done in a world, and a look at it once nothing is running any more. */
+type Acted = RowResult & { readonly check?: () => Promise<readonly string[]> };
+
+/**
+ * Opens a world of the usual sizes, but for these, and acts in it. What is found there then is added to the findings.
+ *
+ * @param judge looks for broken promises
+ */
+export async function inWorld(
+  sizes: Partial<WorldSizes> | undefined,
+  act: (world: World) => Promise<Acted>,
+  judge: (world: World) => Promise<string[]> = findings,
+): Promise<RowResult> {
+  const world = await openWorld({ ...SIZES, ...sizes });
+  try {
+    const { check, ...told } = await act(world);
+    const judged = await judge(world);
+    return { ...told, findings: [...told.findings, ...judged, ...((await check?.()) ?? [])] };
+  } finally {
+    await world.close();
+  }
+}
+
 const PAUSE_MS = 300;
 
 /** A fault injected again and again while clients order, drivers deliver and operators cancel. */
@@ -86,24 +105,19 @@ export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
   } = fault;
   return {
     ...row,
-    async run(count, random) {
-      const world = await openWorld({ ...SIZES, ...sizes });
-      try {
+    run: (count, random) =>
+      inWorld(sizes, async (world) => {
         const load = startLoad(world, perSecond ?? ORDERS_PER_SECOND, random, keyedShare, undefined, patienceMs);
         const deliveries = startDeliveries(world, random);
         const recoveries: number[] = [];
-        let left = count;
-        const injectMore = async (): Promise<void> => {
-          while (left-- > 0) {
-            await later(pauseMs * (1 + random()));
-            const injected = await inject(world, random);
-            const endedMs = performance.now();
-            await (recover ?? untilReady)(world, injected);
-            recoveries.push(performance.now() - endedMs);
-            await settle?.(world, injected);
-          }
-        };
-        await Promise.all(Array.from({ length: abreast }, injectMore));
+        await repeat(count, abreast, async () => {
+          await later(pauseMs * (1 + random()));
+          const injected = await inject(world, random);
+          const endedMs = performance.now();
+          await (recover ?? untilReady)(world, injected);
+          recoveries.push(performance.now() - endedMs);
+          await settle?.(world, injected);
+        });
         const problems = await load.stop();
         await deliveries.stop();
         const slow = recoveries.filter((ms) => ms > (withinMs ?? Number.POSITIVE_INFINITY));
@@ -111,13 +125,9 @@ export function underLoad<Injected>(fault: FaultUnderLoad<Injected>): Row {
           ...problems,
           ...slow.map((ms) => `recovery: it took ${ms.toFixed(0)} ms, and ${withinMs} were promised`),
           ...((await check?.(world)) ?? []),
-          ...(await findings(world)),
         ];
         return { count, orders: load.sent(), findings: found, recoveries };
-      } finally {
-        await world.close();
-      }
-    },
+      }),
   };
 }
 
@@ -127,10 +137,23 @@ const untilReady = (world: World): Promise<void> => world.untilReady();
 export async function findings(world: World): Promise<string[]> {
   const isDone = await world.untilDone();
   return [
-    ...world.ended().map((name) => `process: ${name} ended by itself`),
+    ...(await endedOnes(world)),
     ...(isDone ? [] : (await world.owed()).map((job) => `jobs: ${job} is still owed`)),
     ...findBroken(await world.records()),
   ];
+}
+
+/** The processes that ended by themselves, for a row that judges its orders by rules of its own. */
+export const endedOnes = async (world: World): Promise<string[]> =>
+  world.ended().map((name) => `process: ${name} ended by itself`);
+
+/** Does something so many times, some of them at a time. */
+export async function repeat(times: number, atOnce: number, act: (i: number) => Promise<unknown>): Promise<void> {
+  let begun = 0;
+  const work = async (): Promise<void> => {
+    while (begun < times) await act(begun++);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
 }
 
 export const any = <T>(values: readonly T[], random: Random): T => values[Math.floor(random() * values.length)] as T;

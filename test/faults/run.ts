@@ -16,7 +16,7 @@ import { openReport } from '../harness/report.ts';
 import { seeded } from '../harness/world.ts';
 import { missingForCluster, missingForPause } from './cluster.ts';
 import { missingForNetwork } from './network.ts';
-import type { Row, RowResult } from './row.ts';
+import type { Need, Row, RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 
 const RESULTS = 'test/faults/results';
@@ -51,27 +51,23 @@ async function main(): Promise<void> {
   const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);
   const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
   if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
-  const missing = missingForCluster();
-  const noNetwork = missingForNetwork();
-  const noPause = missingForPause();
-  const noBackups = PROGRAMS === undefined ? "Debian's Postgres with PostGIS, for pg_basebackup" : undefined;
-  const isHere = (row: Row) =>
-    (!row.needsRedis || hasRedis()) &&
-    (!row.needsHaproxy || hasHaproxy()) &&
-    (!row.needsBeside || options.beside !== undefined) &&
-    (!row.needsBackups || noBackups === undefined) &&
-    (!row.needsCluster || missing.length === 0) &&
-    (!row.needsNetwork || noNetwork === undefined) &&
-    (!row.needsPause || noPause === undefined);
-  const rows = named.filter(isHere);
+  const lacks: Readonly<Record<Need, string | undefined>> = {
+    redis: hasRedis() ? undefined : 'Redis',
+    haproxy: hasHaproxy() ? undefined : 'HAProxy',
+    beside: options.beside === undefined ? '--beside' : undefined,
+    cluster: missingForCluster().join(', of ') || undefined,
+    pause: missingForPause(),
+    backups: PROGRAMS === undefined ? "Debian's Postgres with PostGIS, for pg_basebackup" : undefined,
+    network: missingForNetwork(),
+  };
+  const lackedBy = ({ needs = [] }: Row) => needs.flatMap((need) => lacks[need] ?? []);
+  const rows = named.filter((row) => lackedBy(row).length === 0);
   const report = openReport(only === undefined ? 'faults' : `faults-${only}`, {}, RESULTS);
   const before = options.beside === undefined ? '' : ` The build before is ${basename(options.beside)}.`;
   report.note(`Seed ${seed}, scale ${scale}.${before}`);
-  const left = named.filter((row) => !rows.includes(row)).map(({ name }) => name);
-  const wants = ['Redis', 'HAProxy', '--beside', ...missing, noNetwork ?? [], noPause ?? [], noBackups ?? []]
-    .flat()
-    .join(', of ');
-  if (left.length > 0) report.note(`Not run, for want of ${wants}: ${left.join(', ')}.`);
+  const left = named.filter((row) => !rows.includes(row));
+  const wants = [...new Set(left.flatMap(lackedBy))].join(', of ');
+  if (left.length > 0) report.note(`Not run, for want of ${wants}: ${left.map(({ name }) => name).join(', ')}.`);
   const startedMs = performance.now();
   const all: Told[] = [];
   for (const row of rows) {
@@ -99,12 +95,12 @@ async function runRow(row: Row, scale: number, seed: number): Promise<Told> {
   const startedMs = performance.now();
   const result = await row.run(count, seeded(seed), scale, options.beside).catch((error: unknown): RowResult => {
     console.error(error);
-    return { count: 0, orders: 0, findings: [`row: it ended by an error: ${String(error)}`], recoveries: [] };
+    return { count: 0, orders: 0, findings: [`row: it ended by an error: ${String(error)}`] };
   });
   return { ...result, row, seconds: (performance.now() - startedMs) / 1_000 };
 }
 
-function cells({ row, count, orders, findings, recoveries, seconds }: Told): (string | number)[] {
+function cells({ row, count, orders, findings, recoveries = [], seconds }: Told): (string | number)[] {
   const sorted = recoveries.toSorted((a, b) => a - b);
   const at = (index: number): string => sorted.at(index)?.toFixed(0) ?? '–';
   const { name, what } = row;

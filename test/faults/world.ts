@@ -93,6 +93,22 @@ export type WorldSizes = {
   readonly redis?: FreshRedis;
 };
 
+/** Does something again and again, until it is stopped or its world closes. */
+export function keepOn({ isClosed }: Pick<World, 'isClosed'>, pauseMs: number, act: () => Promise<unknown>) {
+  let isStopped = false;
+  const run = async (): Promise<void> => {
+    for (; !isStopped && !isClosed(); await later(pauseMs)) await act();
+  };
+  const running = run();
+  return {
+    /** Resolves when the last one is over. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      await running;
+    },
+  };
+}
+
 /**
  * The built service on its own Postgres and Redis. Its vendors' stand-ins are in this process, so that their
  * records survive whatever dies.

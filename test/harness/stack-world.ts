@@ -15,6 +15,9 @@ const DAY_MS = 86_400_000;
 export const phoneToken = (i: number): string =>
   `sdd_${createHash('sha256').update(`bench phone ${i}`).digest('base64url').slice(0, 32)}`;
 
+/** The token of a driver who is none of the `phones`. */
+export const driverToken = (id: string): string => `sdd_${id.replaceAll('-', '')}`;
+
 /** Fills empty tables with stores, their keys and drivers on duty. */
 export async function fillWorld(sql: Sql, world: StackWorld): Promise<void> {
   const { ok } = TEST_CARDS;
@@ -44,7 +47,7 @@ export async function fillDrivers(sql: Sql, { drivers, phones }: Pick<StackWorld
     return [id, 'Bench driver', '+14155550177', hashSecret(token), `{${tiers}}`, 'true'];
   };
   await copyRows(sql, 'drivers (id, name, phone, token_hash, tiers, on_duty)', [
-    ...drivers.map(({ id, tierIds }) => row(id, tierIds, id)),
+    ...drivers.map(({ id, tierIds }) => row(id, tierIds, driverToken(id))),
     ...phoneIds.map((id, i) => row(id, TIER_IDS, phoneToken(i))),
   ]);
   // They do not move, so their positions are dated a day ahead to stay fresh.

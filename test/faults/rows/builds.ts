@@ -7,7 +7,6 @@ import { startHaproxy } from '../../harness/haproxy.ts';
 import type { Random } from '../../harness/world.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { giveTokens } from '../driver-tokens.ts';
 import { findMisread, startReaders } from '../event-readers.ts';
 import type { Heard, History, Wanted } from '../history.ts';
 import { startPages } from '../live-pages.ts';
@@ -30,8 +29,7 @@ export const twoBuilds: Row = {
   name: 'two-builds',
   what: 'deploy/roll.sh rolls all processes behind HAProxy to a build with one migration more, or back',
   count: 6,
-  needsRedis: true,
-  needsHaproxy: true,
+  needs: ['redis', 'haproxy'],
   run: (count, random, _scale, beside) => rollToAndFro(count, random, beside ?? ROOT),
 };
 
@@ -53,7 +51,6 @@ async function rollToAndFro(count: number, random: Random, before: string): Prom
     const deliveries = startDeliveries(world, random, STEP_MS);
     const readers = startReaders(front, random);
     const pages = startPages(world, haproxy.url, random);
-    await giveTokens(world);
     const phones = startPhones(world, haproxy.url, random);
     await later(CALM_MS);
     const calm = clients.longestGap();

@@ -1,11 +1,9 @@
 import WebSocket from 'ws';
 import type { Random } from '../../harness/world.ts';
-import { any, type Row } from '../row.ts';
-import { residentMegabytes } from '../wire.ts';
-import { openWorld, type World } from '../world.ts';
-import { startProbes, told } from './http-raw.ts';
+import { any, type Row, repeat } from '../row.ts';
+import type { World } from '../world.ts';
+import { besideGoodOrders } from './good-orders.ts';
 
-const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
 const SOCKETS = 20;
 /** Sent without a pause, while a driver may send 5 a second. */
 const BURST = 200;
@@ -37,32 +35,15 @@ export const driverMessages: Row = {
   name: 'driver-messages',
   what: "a message on a driver's socket that is mutated, out of turn, or one of far too many",
   count: 20_000,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    const pid = world.apis[0]?.pid() as number;
-    const probes = startProbes(world);
-    const findings: string[] = [];
-    try {
-      const before = residentMegabytes(pid);
-      let left = count;
-      const work = async () => {
-        for (; left > 0; left -= BURST) {
-          const code = await flood(world, random);
-          if (code === null) findings.push('flood: a socket that sends nothing of use was not closed');
-        }
-      };
-      await Promise.all(Array.from({ length: SOCKETS }, work));
-      const latencies = await probes.stop();
-      const grown = residentMegabytes(pid) - before;
-      if (grown > SLACK_MEGABYTES) findings.push(`memory: the API process grew by ${grown.toFixed()} MB`);
-      findings.push(...probes.problems, ...world.ended().map((name) => `process: ${name} ended by itself`));
-      const notes = [`good orders meanwhile: ${told(latencies)}`, `the API process grew by ${grown.toFixed()} MB`];
-      return { count, orders: latencies.length, findings, recoveries: [], notes };
-    } finally {
-      await probes.stop();
-      await world.close();
-    }
-  },
+  run: (count, random) =>
+    besideGoodOrders({ mostGrowthMb: SLACK_MEGABYTES }, async (world) => {
+      const findings: string[] = [];
+      await repeat(Math.ceil(count / BURST), SOCKETS, async () => {
+        const code = await flood(world, random);
+        if (code === null) findings.push('flood: a socket that sends nothing of use was not closed');
+      });
+      return { count, findings };
+    }),
 };
 
 /** Sends a burst on a new socket; returns the service's close code, or null where it did not close it. */

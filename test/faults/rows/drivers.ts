@@ -1,10 +1,11 @@
 import { canBecome, type OrderStatus } from '../../../src/domain/order.ts';
+import { driverToken } from '../../harness/stack-world.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
-import { type Answer, ask, askUntilTaken, giveTokens, smallPhoto } from '../phones.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
+import { type Answer, ask, askUntilTaken, smallPhoto } from '../phones.ts';
+import { any, inWorld, type Row } from '../row.ts';
 import { judgeTaps, LEADS_TO, type Tap, type TapKind } from '../taps.ts';
-import { openWorld, type World } from '../world.ts';
+import type { World } from '../world.ts';
 
 const ORDERS_AT_ONCE = 12;
 /** Taps on one order before it is ended. */
@@ -19,7 +20,7 @@ const UNKNOWN = '01920000-0000-7000-8000-ffffffffffff';
 type Phones = {
   readonly world: World;
   readonly random: Random;
-  readonly tokens: ReadonlyMap<string, string>;
+  readonly driverIds: readonly string[];
   readonly photo: Buffer;
   readonly taps: Tap[];
   readonly problems: string[];
@@ -32,11 +33,10 @@ export const driverTaps: Row = {
   name: 'driver-taps',
   what: 'taps of drivers: double, early, late, racing, of other drivers, on every API process',
   count: 5_000,
-  async run(count, random) {
-    const world = await openWorld({ ...SIZES, drivers: 2_000, stores: 10 });
-    try {
-      const tokens = await giveTokens(world);
-      const phones: Phones = { world, random, tokens, photo: await smallPhoto(), taps: [], problems: [] };
+  run: (count, random) =>
+    inWorld({ drivers: 2_000, stores: 10 }, async (world) => {
+      const driverIds = (await world.sql`select id from drivers`).map(({ id }) => id as string);
+      const phones: Phones = { world, random, driverIds, photo: await smallPhoto(), taps: [], problems: [] };
       let orders = 0;
       const client = async (): Promise<void> => {
         while (phones.taps.length < count) {
@@ -46,15 +46,13 @@ export const driverTaps: Row = {
       };
       await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, client));
       const { taps, problems } = phones;
-      const broken = await findings(world);
-      const { events } = await world.records();
-      const kept = await world.sql`select driver_id as "driverId", action_id as "actionId" from driver_actions`;
-      const judged = judgeTaps(taps, events, kept as unknown as { driverId: string; actionId: string }[]);
-      return { count: taps.length, orders, findings: [...problems, ...broken, ...judged], recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
+      const check = async (): Promise<string[]> => {
+        const { events } = await world.records();
+        const kept = await world.sql`select driver_id as "driverId", action_id as "actionId" from driver_actions`;
+        return judgeTaps(taps, events, kept as unknown as { driverId: string; actionId: string }[]);
+      };
+      return { count: taps.length, orders, findings: problems, check };
+    }),
 };
 
 /** Runs one order from its creation to its end, with waves of simultaneous taps. */
@@ -85,7 +83,7 @@ const nextOf = (status: OrderStatus): TapKind[] => KINDS.filter((kind) => canBec
 
 /** The simultaneous taps, mostly with the driver's next step among them. */
 function wishesOf(
-  { random, taps, tokens }: Phones,
+  { random, taps, driverIds }: Phones,
   orderId: string,
   status: OrderStatus,
   driverId: string,
@@ -102,7 +100,7 @@ function wishesOf(
     () => [mine(next), mine(any(KINDS, random)), twin, twin],
     () => [mine(any(KINDS, random)), mine(any(KINDS, random))],
     () => [mine(next), ...(earlier.length > 0 ? [any(earlier, random), any(earlier, random)] : [])],
-    () => [mine(next), { driverId: any([...tokens.keys()], random), kind: any(KINDS, random) }],
+    () => [mine(next), { driverId: any(driverIds, random), kind: any(KINDS, random) }],
     () => former.map((old) => ({ driverId: old, kind: any(KINDS, random) })),
   ];
   return any(ways, random)();
@@ -121,14 +119,14 @@ async function tap(phones: Phones, orderId: string, wish: Wish): Promise<void> {
 }
 
 function actOn(
-  { world, random, tokens, photo }: Phones,
+  { world, random, photo }: Phones,
   orderId: string,
   driverId: string,
   kind: TapKind,
   actionId: string,
 ): Promise<Answer> {
   const url = `${any(world.apis, random).url()}/driver/orders/${orderId}/${kind}`;
-  const sent = { method: 'POST', key: tokens.get(driverId) as string };
+  const sent = { method: 'POST', key: driverToken(driverId) };
   if (kind === 'deliver') {
     return askUntilTaken(`${url}?action_id=${actionId}`, { ...sent, body: photo, type: 'image/jpeg' });
   }
@@ -152,7 +150,7 @@ async function end(phones: Phones, orderId: string, apiKey: string): Promise<voi
 
 /** For another driver's order a driver gets the same reply as for one that never existed. */
 async function foreign(phones: Phones, orderId: string, former: readonly string[]): Promise<void> {
-  const driverId = [...phones.tokens.keys()].find((id) => !former.includes(id)) as string;
+  const driverId = phones.driverIds.find((id) => !former.includes(id)) as string;
   const kind = any(KINDS, phones.random);
   const [real, none] = await Promise.all(
     [orderId, UNKNOWN].map((id) => actOn(phones, id, driverId, kind, newActionId(phones.random))),

@@ -53,16 +53,17 @@ const switchedOver: Fault = (cluster, primary) => cluster.switchOver(primary);
 
 /** Faults in turn, upon a service that knows the cluster by HAProxy, or by its hosts. */
 function failover(
-  row: Omit<Row, 'run' | 'needsCluster'>,
+  row: Omit<Row, 'run'>,
   faults: readonly [Fault, ...Fault[]],
   withinMs: number,
   way?: (cluster: Cluster) => Promise<string>,
 ): Row {
+  const { needs = [] } = row;
   return {
     ...row,
-    needsCluster: true,
+    needs: ['cluster', ...needs],
     async run(count, random, scale) {
-      const cluster = await openCluster(row.needsNetwork);
+      const cluster = await openCluster(needs.includes('network'));
       let injected = 0;
       const notes: string[] = [];
       const found: string[] = [];
@@ -73,7 +74,7 @@ function failover(
         patienceMs: PATIENCE_MS,
         sizes: {
           databaseUrl: cluster.url,
-          withoutRedis: !row.needsRedis,
+          withoutRedis: !needs.includes('redis'),
           ...(way ? { way: () => way(cluster) } : {}),
         },
         withinMs,
@@ -179,7 +180,7 @@ export const failovers: readonly Row[] = [
       name: 'failover-killed',
       what: 'the primary of three is killed, and a standby follows',
       count: 10,
-      needsRedis: true,
+      needs: ['redis'],
     },
     [killed],
     FAILED_OVER_MS,
@@ -194,8 +195,7 @@ export const failovers: readonly Row[] = [
       name: 'failover-frozen',
       what: 'every process of the primary stands still for 30 s, and goes on when another one leads',
       count: 10,
-      needsRedis: true,
-      needsPause: true,
+      needs: ['redis', 'pause'],
     },
     [frozen],
     FAILED_OVER_MS,
@@ -205,8 +205,7 @@ export const failovers: readonly Row[] = [
       name: 'failover-cut',
       what: 'the primary is off its network for 30 s, without a word to anybody, and comes back when another one leads',
       count: 10,
-      needsRedis: true,
-      needsNetwork: true,
+      needs: ['redis', 'network'],
     },
     [cutOff],
     FAILED_OVER_MS,
@@ -216,7 +215,7 @@ export const failovers: readonly Row[] = [
       name: 'failover-switched',
       what: 'another node of three is made the primary, on purpose',
       count: 10,
-      needsRedis: true,
+      needs: ['redis'],
     },
     [switchedOver],
     SWITCHED_OVER_MS,
@@ -226,9 +225,7 @@ export const failovers: readonly Row[] = [
       name: 'failover-hosts',
       what: 'the same four in turn, where DATABASE_URL names the three hosts and nothing is in front of them',
       count: 40,
-      needsRedis: true,
-      needsPause: true,
-      needsNetwork: true,
+      needs: ['redis', 'pause', 'network'],
     },
     [killed, frozen, cutOff, switchedOver],
     FAILED_OVER_MS,

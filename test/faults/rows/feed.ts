@@ -28,7 +28,7 @@ export const feedWriter = underLoad<Process | null>({
   name: 'feed-writer',
   what: 'kill -9 of a writer of events, or the end of its backend, between two statements and in one',
   count: 100,
-  needsRedis: true,
+  needs: ['redis'],
   sizes: { stores: 10, workers: 2 },
   perSecond: 50,
   pauseMs: 150,

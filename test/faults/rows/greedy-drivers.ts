@@ -3,11 +3,11 @@ import WebSocket from 'ws';
 import { DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND } from '../../../src/driver-app/allowance.ts';
 import { MAX_DRIVER_SOCKETS } from '../../../src/limits.ts';
 import { makePng } from '../../harness/bombs.ts';
-import { giveTokens as giveKnownTokens, tokenOf } from '../driver-tokens.ts';
-import { ask, giveTokens, smallPhoto } from '../phones.ts';
-import { findings, type Row, SIZES } from '../row.ts';
+import { driverToken } from '../../harness/stack-world.ts';
+import { ask, smallPhoto } from '../phones.ts';
+import { inWorld, type Row } from '../row.ts';
 import { addressOf } from '../wire.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { keepOn, later, type World } from '../world.ts';
 import { pickedUp } from './photos.ts';
 
 const PHOTO_CONNECTIONS = 14;
@@ -18,35 +18,24 @@ const SIGN_IN_MS = 10_000;
 /** Attackers have these addresses, and honest phones 127.0.0.1; only Linux has them without setting them up. */
 const ATTACKERS = Array.from({ length: 9 }, (_, index) => `127.0.0.${2 + index}`);
 
-type Flood = { stop(): Promise<void> };
-
 /** Does the same over and over, so many at a time; what fails is done again. It ends with the row. */
-function flood({ isClosed }: World, atOnce: number, act: (index: number) => Promise<unknown>): Flood {
-  let isOver = false;
-  const one = async (index: number): Promise<void> => {
-    while (!isOver && !isClosed()) await act(index).catch(() => later(REOPEN_MS));
-  };
-  const all = Array.from({ length: atOnce }, (_, index) => one(index));
-  return {
-    async stop() {
-      isOver = true;
-      await Promise.all(all);
-    },
-  };
+function flood(world: World, atOnce: number, act: (index: number) => Promise<unknown>): { stop(): Promise<unknown> } {
+  const all = Array.from({ length: atOnce }, (_, index) =>
+    keepOn(world, 0, () => act(index).catch(() => later(REOPEN_MS))),
+  );
+  return { stop: () => Promise.all(all.map((one) => one.stop())) };
 }
 
 export const greedyPhotos: Row = {
   name: 'greedy-photos',
   what: `an honest photo while one driver sends damaged ones of 24 megapixels on ${PHOTO_CONNECTIONS} connections`,
   count: 20,
-  async run(count, random) {
-    const world = await openWorld({ ...SIZES, drivers: 2_000, stores: 10, apis: 1 });
-    try {
-      const tokens = await giveTokens(world);
+  run: (count, random) =>
+    inWorld({ drivers: 2_000, stores: 10, apis: 1 }, async (world) => {
       const photo = await smallPhoto();
       const deliver = ({ orderId, key }: { orderId: string; key: string }, body: Buffer, type: string) =>
         ask(`${world.apis[0]?.url()}/driver/orders/${orderId}/deliver`, { method: 'POST', key, body, type });
-      const hostile = await pickedUp(world, random, tokens);
+      const hostile = await pickedUp(world, random);
       const damaged = makePng({ width: 6_000, height: 4_000 });
       damaged.subarray(-DAMAGED_BYTES).fill(0);
       const answers = new Map<number, number>();
@@ -58,7 +47,7 @@ export const greedyPhotos: Row = {
       const problems: string[] = [];
       let slowestMs = 0;
       for (let done = 0; done < count; done++) {
-        const honest = await pickedUp(world, random, tokens);
+        const honest = await pickedUp(world, random);
         const startedMs = performance.now();
         const { status } = await deliver(honest, photo, 'image/jpeg');
         slowestMs = Math.max(slowestMs, performance.now() - startedMs);
@@ -66,22 +55,21 @@ export const greedyPhotos: Row = {
       }
       await flooding.stop();
       const notes = [`honest photos took ${slowestMs.toFixed()} ms at most; the others were answered ${told(answers)}`];
-      return { count, orders: count + 1, findings: [...problems, ...(await findings(world))], recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders: count + 1, findings: problems, notes };
+    }),
 };
 
 export const silentSockets: Row = {
   name: 'silent-sockets',
   what: "a driver's sign-in while other addresses hold silent sockets and open them again as they close",
   count: 20,
-  async run(count, _random, scale) {
-    const world = await openWorld({ ...SIZES, drivers: 200, stores: 1, apis: 1 });
-    const sockets = new Set<Socket>();
-    try {
-      await giveKnownTokens(world);
+  run: (count, _random, scale) =>
+    inWorld({ drivers: 200, stores: 1, apis: 1 }, async (world) => {
+      const sockets = new Set<Socket>();
+      const cut = () => {
+        for (const socket of sockets) socket.destroy();
+      };
+      world.atClose(cut);
       const drivers = await world.sql`select id from drivers order by id limit ${count}`;
       const { host, port } = addressOf(world.apis[0]?.url() as string);
       let opened = 0;
@@ -105,20 +93,16 @@ export const silentSockets: Row = {
       let slowestMs = 0;
       for (const { id } of drivers) {
         const startedMs = performance.now();
-        const problem = await signIn(`ws://${host}:${port}/driver/live`, tokenOf(id as string));
+        const problem = await signIn(`ws://${host}:${port}/driver/live`, driverToken(id as string));
         slowestMs = Math.max(slowestMs, performance.now() - startedMs);
         if (problem !== null) problems.push(`sign-in: a driver was shut out: ${problem}`);
       }
       const stopped = flooding.stop();
-      for (const socket of sockets) socket.destroy();
+      cut();
       await stopped;
       const notes = [`sign-ins took ${slowestMs.toFixed()} ms at most; ${opened} silent sockets were opened`];
-      return { count, orders: 0, findings: [...problems, ...(await findings(world))], recoveries: [], notes };
-    } finally {
-      for (const socket of sockets) socket.destroy();
-      await world.close();
-    }
-  },
+      return { count, orders: 0, findings: problems, notes };
+    }),
 };
 
 const UPGRADE =
@@ -145,10 +129,8 @@ export const greedyReports: Row = {
   name: 'greedy-reports',
   what: 'a position over HTTP, of far too many from one driver',
   count: 20_000,
-  async run(count) {
-    const world = await openWorld({ ...SIZES, drivers: 200, stores: 1, apis: 1 });
-    try {
-      await giveKnownTokens(world);
+  run: (count) =>
+    inWorld({ drivers: 200, stores: 1, apis: 1 }, async (world) => {
       const [greedy, honest] = (await world.sql`select id from drivers order by id limit 2`).map(({ id }) => id);
       const report = (driverId: string) => reportOf(world, driverId);
       const answers = new Map<number, number>();
@@ -175,16 +157,13 @@ export const greedyReports: Row = {
       const others = [...answers.keys()].filter((status) => status !== 200 && status !== 429);
       if (others.length > 0) problems.push(`report: some were answered with ${others.join(', ')}`);
       const notes = [`in ${seconds.toFixed(1)} s they were answered ${told(answers)}`];
-      return { count, orders: 0, findings: [...problems, ...(await findings(world))], recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders: 0, findings: problems, notes };
+    }),
 };
 
 function reportOf({ apis }: World, driverId: string) {
   const body = { lat: 37.7, lng: -122.4 };
-  return ask(`${apis[0]?.url()}/driver/location`, { method: 'POST', key: tokenOf(driverId), body });
+  return ask(`${apis[0]?.url()}/driver/location`, { method: 'POST', key: driverToken(driverId), body });
 }
 
 const told = (answers: ReadonlyMap<number, number>): string =>

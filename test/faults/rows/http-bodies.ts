@@ -1,9 +1,9 @@
 import type { Random } from '../../harness/world.ts';
 import { mutatedOrder } from '../mutations.ts';
 import { asText, type Expected, type Judgement, judge } from '../order-rules.ts';
-import { any, type Row } from '../row.ts';
+import { any, endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
 import { type Answer, jsonPost, KeptConnection, residentMegabytes } from '../wire.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { later, type World } from '../world.ts';
 
 /** Few drivers, so that most orders wait, and enough stores that no queue is full. */
 const SIZES = { drivers: 40, stores: 30, apis: 1, workers: 1 };
@@ -28,11 +28,10 @@ export const mutatedBodies: Row = {
   name: 'mutated-bodies',
   what: 'a body of an order that is mutated in its values, its structure or its bytes',
   count: 200_000,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    const run: Run = { taken: new Map(), problems: [] };
-    const pid = world.apis[0]?.pid() as number;
-    try {
+  run: (count, random) => {
+    const act = async (world: World): Promise<RowResult> => {
+      const run: Run = { taken: new Map(), problems: [] };
+      const pid = world.apis[0]?.pid() as number;
       // The orders go to San Francisco.
       await world.sql`update retailers set lat = 37.76415, lng = -122.41957`;
       const warmUp = Math.round(count * WARM_UP);
@@ -47,15 +46,13 @@ export const mutatedBodies: Row = {
       if (grownMegabytes > allowed) run.problems.push(`memory: the API process grew by ${grownMegabytes.toFixed()} MB`);
       run.problems.push(...(await compareTables(world, run.taken)));
       if (!(await world.untilDone())) run.problems.push('jobs: some are still owed');
-      run.problems.push(...world.ended().map((name) => `process: ${name} ended by itself`));
       const notes = [
         `${Math.round((count - warmUp) / seconds)} bodies a second, ${run.taken.size} of them orders`,
         `the API process held ${beforeMegabytes.toFixed()} MB after ${warmUp} bodies and ${grownMegabytes.toFixed()} MB more in the end`,
       ];
-      return { count, orders: run.taken.size, findings: run.problems, recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
+      return { count, orders: run.taken.size, findings: run.problems, notes };
+    };
+    return inWorld(SIZES, act, endedOnes);
   },
 };
 

@@ -1,9 +1,9 @@
 import WebSocket from 'ws';
 import { hashSecret } from '../../../src/domain/ids.ts';
 import { anyOrder, note, send } from '../clients.ts';
-import type { Row } from '../row.ts';
+import { endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
 import { residentMegabytes } from '../wire.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { later, type World } from '../world.ts';
 
 const SIZES = { drivers: 0, stores: 4, apis: 1, workers: 1 };
 /** Share of drivers' sockets in a hundred deaf ones. An order may have 50 sockets, one of which reads. */
@@ -22,12 +22,10 @@ export const deafSockets: Row = {
   name: 'deaf-sockets',
   what: `a WebSocket that never reads, while its order or driver changes ${CHANGES.toLocaleString('en')} times`,
   count: 300,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    const api = world.apis[0];
-    const findings: string[] = [];
-    const watchers: Watcher[] = [];
-    try {
+  run: (count, random) => {
+    const act = async (world: World): Promise<RowResult> => {
+      const api = world.apis[0];
+      const findings: string[] = [];
       // Long texts fill the kernel's buffers of a socket sooner.
       await world.sql`update retailers set name = ${STORE_NAME}`;
       const onDrivers = Math.max(1, Math.round(count * DRIVERS_PART));
@@ -42,7 +40,9 @@ export const deafSockets: Row = {
         ...(await Promise.all(drivers.map((token) => open(`${url}/driver/live`, token)))),
       ];
       const readers = await Promise.all(tokens.map((token) => open(`${url}/track/${token}/live`, null)));
-      watchers.push(...deaf, ...readers);
+      world.atClose(() => {
+        for (const { socket } of [...deaf, ...readers]) socket.terminate();
+      });
       for (const { socket } of deaf) socket.pause();
       const before = residentMegabytes(api?.pid() as number);
       const most = await changeEverything(world, tokens, api?.pid() as number);
@@ -58,13 +58,10 @@ export const deafSockets: Row = {
       await later(DROP_MS);
       const kept = deaf.filter(({ isClosed }) => !isClosed).length;
       if (kept > 0) findings.push(`sockets: ${kept} of ${deaf.length} that never read were not dropped`);
-      findings.push(...world.ended().map((name) => `process: ${name} ended by itself`));
       const notes = [`the API process held ${before.toFixed()} MB before and ${most.toFixed()} MB at most`];
-      return { count: deaf.length, orders: tokens.length, findings, recoveries: [], notes };
-    } finally {
-      for (const { socket } of watchers) socket.terminate();
-      await world.close();
-    }
+      return { count: deaf.length, orders: tokens.length, findings, notes };
+    };
+    return inWorld(SIZES, act, endedOnes);
   },
 };
 

@@ -1,14 +1,14 @@
 import WebSocket from 'ws';
 import { HOSTILE_TEXTS } from '../../harness/hostile-texts.ts';
 import { orderBody } from '../../harness/service.ts';
+import { driverToken } from '../../harness/stack-world.ts';
 import type { Random } from '../../harness/world.ts';
-import { giveTokens, tokenOf } from '../driver-tokens.ts';
 import { any, type Row } from '../row.ts';
-import { KeptConnection, residentMegabytes } from '../wire.ts';
-import { later, openWorld, type World } from '../world.ts';
-import { startProbes, told } from './http-raw.ts';
+import { KeptConnection } from '../wire.ts';
+import { keepOn, later, type World } from '../world.ts';
+import { besideGoodOrders, toldOf } from './good-orders.ts';
 
-const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
+const ENV = { TRUST_PROXY: '1', STORE_RATE: '0' };
 const CONNECTIONS = 8;
 /** Least share of the clients that speak over sockets. */
 const SOCKETS_PART = 0.1;
@@ -169,18 +169,13 @@ export const hostileValues: Row = {
   name: 'hostile-values',
   what: 'a long value in a header, a field, a path or a message that is the worst for some expression or loop',
   count: 6_000,
-  async run(count, random) {
-    const world = await openWorld({ ...SIZES, env: { TRUST_PROXY: '1', STORE_RATE: '0' } });
-    const api = world.apis[0];
-    const url = api?.url() as string;
-    const probes = startProbes(world);
-    const health = watchHealth(url);
-    const findings: string[] = [];
-    try {
-      await giveTokens(world);
-      const tokens = (await world.sql<{ id: string }[]>`select id from drivers`).map(({ id }) => tokenOf(id));
+  run: (count, random) =>
+    besideGoodOrders({ env: ENV, mostGrowthMb: SLACK_MEGABYTES }, async (world) => {
+      const url = world.apis[0]?.url() as string;
+      const health = watchHealth(world, url);
+      const findings: string[] = [];
+      const tokens = (await world.sql<{ id: string }[]>`select id from drivers`).map(({ id }) => driverToken(id));
       const caller = (): Caller => ({ store: any(world.stores, random), token: any(tokens, random), random });
-      const before = residentMegabytes(api?.pid() as number);
       const sockets = Math.ceil(count * SOCKETS_PART);
       const left = { requests: count - sockets, sockets: Math.ceil(sockets / MESSAGES) };
       const request = async () => {
@@ -196,24 +191,11 @@ export const hostileValues: Row = {
         }
       };
       await Promise.all([...Array.from({ length: CONNECTIONS }, request), talk()]);
-      const [latencies, healthMs] = [await probes.stop(), await health.stop()];
-      const grown = residentMegabytes(api?.pid() as number) - before;
+      const healthMs = await health.stop();
       const slowest = Math.max(...healthMs);
       if (slowest > HEALTH_MS) findings.push(`health: it answered after ${slowest.toFixed()} ms`);
-      if (grown > SLACK_MEGABYTES) findings.push(`memory: the API process grew by ${grown.toFixed()} MB`);
-      findings.push(...health.problems, ...probes.problems);
-      findings.push(...world.ended().map((name) => `process: ${name} ended by itself`));
-      const notes = [
-        `/healthz meanwhile: ${told(healthMs)}; good orders: ${told(latencies)}`,
-        `the API process grew by ${grown.toFixed()} MB`,
-      ];
-      return { count, orders: latencies.length, findings, recoveries: [], notes };
-    } finally {
-      await probes.stop();
-      await health.stop();
-      await world.close();
-    }
-  },
+      return { count, findings: [...findings, ...health.problems], notes: [`/healthz meanwhile: ${toldOf(healthMs)}`] };
+    }),
 };
 
 /** Every request is answered, and never by an error of the service's own. */
@@ -267,29 +249,23 @@ function messageOf(random: Random): string {
 }
 
 /** Asks for `/healthz` again and again on a connection of its own; keeps the times of the answers. */
-function watchHealth(url: string): { readonly problems: string[]; stop(): Promise<number[]> } {
+function watchHealth(world: World, url: string) {
   const problems: string[] = [];
   const millis: number[] = [];
-  let isStopped = false;
-  async function run(): Promise<void> {
-    const connection = new KeptConnection(url);
-    const request = Buffer.from('GET /healthz HTTP/1.1\r\nHost: faults\r\n\r\n');
-    while (!isStopped) {
-      const startedMs = performance.now();
-      const answer = await Promise.race([connection.ask(request), later(ANSWER_MS)]);
-      millis.push(performance.now() - startedMs);
-      if (answer?.status !== 200) problems.push(`health: it was answered with ${answer?.status ?? 'nothing'}`);
-      if (!answer) connection.close();
-      await later(HEALTH_PAUSE_MS);
-    }
-    connection.close();
-  }
-  const running = run();
+  const connection = new KeptConnection(url);
+  const request = Buffer.from('GET /healthz HTTP/1.1\r\nHost: faults\r\n\r\n');
+  const asking = keepOn(world, HEALTH_PAUSE_MS, async () => {
+    const startedMs = performance.now();
+    const answer = await Promise.race([connection.ask(request), later(ANSWER_MS)]);
+    millis.push(performance.now() - startedMs);
+    if (answer?.status !== 200) problems.push(`health: it was answered with ${answer?.status ?? 'nothing'}`);
+    if (!answer) connection.close();
+  });
   return {
     problems,
     async stop() {
-      isStopped = true;
-      await running;
+      await asking.stop();
+      connection.close();
       return millis;
     },
   };

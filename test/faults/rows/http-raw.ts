@@ -1,19 +1,16 @@
 import { connect } from 'node:net';
-import type { BenchStore } from '../../harness/order-world.ts';
-import { orderBody } from '../../harness/service.ts';
 import type { Random } from '../../harness/world.ts';
 import { SHAPES } from '../raw-requests.ts';
-import { any, type Row } from '../row.ts';
-import { addressOf, jsonPost, KeptConnection, readAnswers } from '../wire.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { any, type Row, repeat } from '../row.ts';
+import { addressOf, jsonPost, readAnswers } from '../wire.ts';
+import type { World } from '../world.ts';
+import { besideGoodOrders, namedOrder } from './good-orders.ts';
 
-const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
 const AT_ONCE = 800;
 /** The transport cuts silence after 8 to 12 s; the rest allows for a busy machine. */
 const DEADLINE_MS = 20_000;
 /** Time for which a client listens after its answer. */
 const LISTEN_MS = 50;
-const PROBE_PAUSE_MS = 100;
 const CANARY = 'Canary';
 
 type Run = { readonly problems: string[]; readonly requestIds: Set<string> };
@@ -22,26 +19,13 @@ export const rawSockets: Row = {
   name: 'raw-sockets',
   what: 'a malformed or misleading request on a connection of its own',
   count: 20_000,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    const run: Run = { problems: [], requestIds: new Set() };
-    const probes = startProbes(world);
-    try {
-      let left = count;
-      const work = async () => {
-        while (left-- > 0) await sendOne(world, random, run);
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, work));
-      const latencies = await probes.stop();
-      run.problems.push(...probes.problems, ...(await checkTables(world, latencies.length)));
-      run.problems.push(...world.ended().map((name) => `process: ${name} ended by itself`));
-      const notes = [`good orders meanwhile: ${told(latencies)}`];
-      return { count, orders: latencies.length, findings: run.problems, recoveries: [], notes };
-    } finally {
-      await probes.stop();
-      await world.close();
-    }
-  },
+  run: (count, random) =>
+    besideGoodOrders({}, async (world, probes) => {
+      const run: Run = { problems: [], requestIds: new Set() };
+      await repeat(count, AT_ONCE, () => sendOne(world, random, run));
+      const { length } = await probes.stop();
+      return { count, findings: [...run.problems, ...(await checkTables(world, length))] };
+    }),
 };
 
 async function sendOne({ stores, apis }: World, random: Random, run: Run): Promise<void> {
@@ -81,43 +65,6 @@ function exchange(url: string, parts: readonly Buffer[]): Promise<{ received: Bu
     socket.write(parts[0] as Buffer);
     setTimeout(() => socket.write(parts[1] as Buffer), 5);
   });
-}
-
-const namedOrder = (store: BenchStore, name: string): Buffer =>
-  Buffer.from(JSON.stringify(orderBody(store.id, { customer: { name, email: 'a@b.co', phone: '+14155550123' } })));
-
-/** Valid orders of one client on a kept connection meanwhile. */
-export function startProbes({ stores, apis }: World) {
-  const problems: string[] = [];
-  const latencies: number[] = [];
-  let isStopped = false;
-  async function run(): Promise<void> {
-    const connection = new KeptConnection(apis[0]?.url() as string);
-    for (let i = 0; !isStopped; i++) {
-      const store = stores[i % stores.length] as BenchStore;
-      const startedMs = performance.now();
-      const answer = await connection.ask(jsonPost('/orders/create', store.apiKey, namedOrder(store, `Probe ${i}`)));
-      latencies.push(performance.now() - startedMs);
-      if (answer?.status !== 201) problems.push(`probe: a good order was answered with ${answer?.status ?? 'nothing'}`);
-      await later(PROBE_PAUSE_MS);
-    }
-    connection.close();
-  }
-  const running = run();
-  return {
-    problems,
-    async stop() {
-      isStopped = true;
-      await running;
-      return latencies;
-    },
-  };
-}
-
-export function told(latencies: readonly number[]): string {
-  const sorted = latencies.toSorted((a, b) => a - b);
-  const at = (part: number): string => sorted[Math.floor(sorted.length * part)]?.toFixed() ?? '–';
-  return `${sorted.length}, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, most ${sorted.at(-1)?.toFixed() ?? '–'} ms`;
 }
 
 async function checkTables({ sql }: World, probes: number): Promise<string[]> {

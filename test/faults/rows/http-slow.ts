@@ -1,11 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { any, type Row } from '../row.ts';
+import { any, type Row, repeat } from '../row.ts';
 import { addressOf } from '../wire.ts';
-import { later, openWorld } from '../world.ts';
-import { startProbes, told } from './http-raw.ts';
+import { later } from '../world.ts';
+import { besideGoodOrders } from './good-orders.ts';
 
-const SIZES = { drivers: 40, stores: 20, apis: 1, workers: 1 };
 const AT_ONCE = 250;
 /**
  * The transport cuts silence after 8 to 12 s, and a body may take 7 s; the rest allows for a busy machine.
@@ -80,41 +79,29 @@ export const slowClients: Row = {
   name: 'slow-clients',
   what: 'a client that is slow, silent, endless, half-closed, or reads nothing',
   count: 1_000,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    const api = world.apis[0];
-    const probes = startProbes(world);
-    const findings: string[] = [];
-    const tookMs = new Map<string, number>();
-    try {
+  run: (count, random) =>
+    besideGoodOrders({}, async (world, probes) => {
+      const api = world.apis[0];
+      const findings: string[] = [];
+      const tookMs = new Map<string, number>();
       await later(2_000);
       const before = openSockets(api?.pid() as number);
-      let left = count;
-      const work = async () => {
-        while (left-- > 0) {
-          const kind = KINDS[left % KINDS.length] as string;
-          const ms = await endured(api?.url() as string, CLIENTS[kind] as Client, any(world.stores, random).apiKey);
-          if (ms === null) findings.push(`deadline: a client (${kind}) was neither answered nor cut`);
-          else tookMs.set(kind, Math.max(ms, tookMs.get(kind) ?? 0));
-        }
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      await repeat(count, AT_ONCE, async (i) => {
+        const kind = KINDS[i % KINDS.length] as string;
+        const ms = await endured(api?.url() as string, CLIENTS[kind] as Client, any(world.stores, random).apiKey);
+        if (ms === null) findings.push(`deadline: a client (${kind}) was neither answered nor cut`);
+        else tookMs.set(kind, Math.max(ms, tookMs.get(kind) ?? 0));
+      });
       const latencies = await probes.stop();
       if (Math.max(...latencies) > SLOWEST_GOOD_MS) findings.push('probe: a good order waited for slow clients');
       await later(2_000);
       const after = openSockets(api?.pid() as number);
       if (after > before) findings.push(`sockets: ${before} were open before, ${after} after`);
-      findings.push(...probes.problems, ...world.ended().map((name) => `process: ${name} ended by itself`));
       const notes = [
-        `good orders meanwhile: ${told(latencies)}`,
         `over after, at most: ${[...tookMs].map(([kind, ms]) => `${kind} ${(ms / 1_000).toFixed(1)} s`).join(', ')}`,
       ];
-      return { count, orders: latencies.length, findings, recoveries: [], notes };
-    } finally {
-      await probes.stop();
-      await world.close();
-    }
-  },
+      return { count, findings, notes };
+    }),
 };
 
 /** Time until the service answered or cut the client; null where it did not in time. */

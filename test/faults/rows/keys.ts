@@ -2,8 +2,8 @@ import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
-import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { any, inWorld, type Row, type RowResult } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 /** Requests of the store in flight whenever its key is revoked. */
 const RACING = 4;
@@ -73,27 +73,21 @@ export const suspensions: Row = {
   name: 'suspensions',
   what: `a store is suspended or its key rotated while ${RACING} of its orders are under way`,
   count: 1_000,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
+  run: (count, random) =>
+    inWorld({}, async (world) => {
       const found: string[] = [];
       let left = count;
       // Each store's key is revoked repeatedly, and the stores run side by side.
       const stores = world.stores.map(async (store) => {
-        for (let at = store; left > 0; ) {
-          left--;
+        for (let at = store; left-- > 0; ) {
           const { after, found: some } = await shutWhileUsed(world, at, random);
           found.push(...some);
           at = after;
         }
       });
       await Promise.all(stores);
-      const orders = count * RACING * 2;
-      return { count, orders, findings: [...found, ...(await findings(world))], recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders: count * RACING * 2, findings: found };
+    }),
 };
 
 const GUESSERS = 32;
@@ -159,19 +153,12 @@ async function knownAmongGuessers(world: World, count: number, random: Random): 
   const odd = [...answers].filter(([status]) => status !== 401);
   found.push(...odd.map(([status, n]) => `keys: ${n} guesses were answered with ${status}`));
   const waited = `unknown-keys: a known store's order on every API process took ${aloneMs.toFixed(0)} ms before, ${mostMs.toFixed(0)} ms at most while others guessed.`;
-  return { count: total(), orders, findings: [...found, ...(await findings(world))], recoveries: [], notes: [waited] };
+  return { count: total(), orders, findings: found, notes: [waited] };
 }
 
 export const unknownKeys: Row = {
   name: 'unknown-keys',
   what: 'an unknown key is sent from the address of a known store, while keys are made and revoked',
   count: 20_000,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
-      return await knownAmongGuessers(world, Math.max(count, 1_000), random);
-    } finally {
-      await world.close();
-    }
-  },
+  run: (count, random) => inWorld({}, (world) => knownAmongGuessers(world, Math.max(count, 1_000), random)),
 };

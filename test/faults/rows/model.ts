@@ -59,7 +59,7 @@ export const modelInProcess: Row = {
   name: 'model-in-process',
   what: 'a command of a random sequence, compared with a model; in one process',
   count: 100_000,
-  needsRedis: true,
+  needs: ['redis'],
   async run(count, random) {
     const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });
     const { sql } = world;
@@ -93,7 +93,7 @@ export const modelPlanned: Row = {
   name: 'model-planned',
   what: 'the same with a planner: orders for later, windows, drivers with room for several, dispatch modes',
   count: 6_000,
-  needsRedis: true,
+  needs: ['redis'],
   async run(count, random) {
     const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });
     const { sql } = world;
@@ -121,7 +121,7 @@ export const modelOverHttp: Row = {
   name: 'model-over-http',
   what: 'a request of a random sequence, compared with a model; over HTTP, at any of three API processes',
   count: 2_000,
-  needsRedis: true,
+  needs: ['redis'],
   async run(count, random) {
     const world = await openWorld({ drivers: 0, stores: 0, apis: 3, workers: 2 });
     const { sql } = world;

@@ -3,8 +3,8 @@ import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { any, inWorld, type Row } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 const KEYS_AT_ONCE = 50;
 const MOST_TRIES = 10;
@@ -15,16 +15,12 @@ export const sameKey: Row = {
   name: 'same-key',
   what: `${KEYS_AT_ONCE} requests with one key at once, often some of them with another body`,
   count: 500,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
+  run: (count, random) =>
+    inWorld({}, async (world) => {
       const problems: string[] = [];
       for (let i = 0; i < count; i++) problems.push(...(await sendAtOnce(world, random)));
-      return { count, orders: count, findings: [...problems, ...(await findings(world))], recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders: count, findings: problems };
+    }),
 };
 
 /**
@@ -36,7 +32,7 @@ async function sendAtOnce(world: World, random: Random): Promise<string[]> {
   const other = otherwise(one, anyOrder(world, random, true));
   const share = random() < 0.5 ? 0 : random();
   const wanted = Array.from({ length: KEYS_AT_ONCE }, () => (random() < share ? other : one));
-  for (const order of new Set(wanted)) note(world, order);
+  note(world, ...new Set(wanted));
   const answers = await Promise.all(wanted.map((order) => sendKeyed(world, order, random)));
   const [row] = await world.sql`
     select o.id, c.name from orders o join customers c on c.id = o.customer_id
@@ -90,11 +86,10 @@ export const fewDrivers: Row = {
   name: 'few-drivers',
   what: `${AT_ONCE} orders at once for 1 to ${MOST_DRIVERS} drivers, on three API processes and then on two`,
   count: 300,
-  async run(count, random) {
-    const world = await openWorld({ ...SIZES, drivers: MOST_DRIVERS, stores: 1, apis: 3, workers: 2 });
-    await bringToStore(world);
-    const deliveries = startDeliveries(world, random);
-    try {
+  run: (count, random) =>
+    inWorld({ drivers: MOST_DRIVERS, stores: 1, apis: 3, workers: 2 }, async (world) => {
+      await bringToStore(world);
+      const deliveries = startDeliveries(world, random);
       const onThree = Math.ceil(count / 2);
       await runRounds(world, random, onThree);
       await world.apis[2]?.kill();
@@ -103,18 +98,9 @@ export const fewDrivers: Row = {
       const [row] = await world.sql`
         select count(*)::int as given, count(distinct data ->> 'driver_id')::int as drivers from order_events
         where type = 'driver_assigned'`;
-      return {
-        count,
-        orders: count * AT_ONCE,
-        findings: await findings(world),
-        recoveries: [],
-        notes: [`${row?.given} orders were given to ${row?.drivers} drivers`],
-      };
-    } finally {
-      await deliveries.stop();
-      await world.close();
-    }
-  },
+      const notes = [`${row?.given} orders were given to ${row?.drivers} drivers`];
+      return { count, orders: count * AT_ONCE, findings: [], notes };
+    }),
 };
 
 async function runRounds(world: World, random: Random, count: number): Promise<void> {
@@ -122,7 +108,7 @@ async function runRounds(world: World, random: Random, count: number): Promise<v
     await keepOnDuty(world, 1 + Math.floor(random() * MOST_DRIVERS));
     // Without texts, of which the stand-in's ledger does not hold as many.
     const orders = Array.from({ length: AT_ONCE }, () => anyOrder(world, random, false, 0));
-    for (const order of orders) note(world, order);
+    note(world, ...orders);
     await Promise.all(orders.map((order) => send(world, order, random)));
     await expireWaiting(world);
   }

@@ -3,12 +3,13 @@ import sharp from 'sharp';
 import { READINESS_DEADLINE_MS } from '../../../src/http/routes/readyz.ts';
 import { MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS } from '../../../src/limits.ts';
 import { MAX_PHOTO_QUEUE } from '../../../src/photos/photos.ts';
+import { driverToken } from '../../harness/stack-world.ts';
 import type { Random } from '../../harness/world.ts';
-import { anyOrder, note, send } from '../clients.ts';
+import { givenOrder } from '../clients.ts';
 import { HIDDEN, type Image, imagesOf } from '../images.ts';
-import { announce, ask, askUntilTaken, giveTokens, smallPhoto } from '../phones.ts';
-import { findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { announce, ask, askUntilTaken, smallPhoto } from '../phones.ts';
+import { inWorld, type Row, repeat } from '../row.ts';
+import { keepOn, type World } from '../world.ts';
 
 const DRIVERS_AT_ONCE = 3;
 const PROBE_PAUSE_MS = 50;
@@ -22,7 +23,6 @@ const MOST_GROWTH_MB = (2 * MAX_PHOTO_PIXELS * 8 + 2 * (MAX_PHOTO_QUEUE + 1) * M
 type Handovers = {
   readonly world: World;
   readonly random: Random;
-  readonly tokens: ReadonlyMap<string, string>;
   readonly photo: Buffer;
 };
 
@@ -30,32 +30,20 @@ export const imageBombs: Row = {
   name: 'image-bombs',
   what: 'a bomb, a disguise, a ruin or an odd photo as the proof of a delivery',
   count: 50,
-  async run(count, random) {
-    const world = await openWorld({ ...SIZES, drivers: 2_000, stores: 10, apis: 1 });
-    try {
-      const handovers = { world, random, tokens: await giveTokens(world), photo: await smallPhoto() };
+  run: (count, random) =>
+    inWorld({ drivers: 2_000, stores: 10, apis: 1 }, async (world) => {
+      const handovers = { world, random, photo: await smallPhoto() };
       const images = imagesOf(random).map((image) => ({ image, lot: random() }));
-      const left = images.toSorted((a, b) => a.lot - b.lot).slice(0, count);
+      const chosen = images.toSorted((a, b) => a.lot - b.lot).slice(0, count);
       const meter = openMeter(world);
       const problems: string[] = [];
-      const client = async (): Promise<void> => {
-        for (let next = left.shift(); next; next = left.shift())
-          problems.push(...(await handOver(handovers, next.image).catch(unanswered(next.image))));
-      };
-      const done = Math.min(count, images.length);
-      await Promise.all(Array.from({ length: DRIVERS_AT_ONCE }, client));
+      await repeat(chosen.length, DRIVERS_AT_ONCE, async (i) => {
+        const { image } = chosen[i] as (typeof chosen)[number];
+        problems.push(...(await handOver(handovers, image).catch(unanswered(image))));
+      });
       const { slow, notes } = await meter.stop();
-      return {
-        count: done,
-        orders: done,
-        findings: [...problems, ...slow, ...(await findings(world))],
-        recoveries: [],
-        notes,
-      };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count: chosen.length, orders: chosen.length, findings: [...problems, ...slow], notes };
+    }),
 };
 
 const unanswered = ({ name }: Image) => {
@@ -63,8 +51,8 @@ const unanswered = ({ name }: Image) => {
 };
 
 /** Runs one order whose driver sends this image, and a good one after a refusal. */
-async function handOver({ world, random, tokens, photo }: Handovers, image: Image): Promise<string[]> {
-  const { orderId, trackingToken, key } = await pickedUp(world, random, tokens);
+async function handOver({ world, random, photo }: Handovers, image: Image): Promise<string[]> {
+  const { orderId, trackingToken, key } = await pickedUp(world, random);
   const api = world.apis[0]?.url() as string;
   const url = `${api}/driver/orders/${orderId}/deliver`;
   const deliver = (body: Buffer, type = 'image/jpeg') => askUntilTaken(url, { method: 'POST', key, body, type });
@@ -88,17 +76,11 @@ async function handOver({ world, random, tokens, photo }: Handovers, image: Imag
 }
 
 /** Makes an order and picks it up. */
-export async function pickedUp(world: World, random: Random, tokens: Handovers['tokens']) {
-  for (;;) {
-    const order = anyOrder(world, random, true);
-    note(world, order);
-    const { orderId } = await send(world, order, random);
-    const [row] = await world.sql`select driver_id, tracking_token from orders where id = ${orderId}`;
-    if (!row?.driver_id) continue;
-    const key = tokens.get(row.driver_id) as string;
-    await ask(`${world.apis[0]?.url()}/driver/orders/${orderId}/pick-up`, { method: 'POST', key, body: {} });
-    return { orderId: orderId as string, trackingToken: row.tracking_token as string, key };
-  }
+export async function pickedUp(world: World, random: Random) {
+  const { orderId, driverId, trackingToken } = await givenOrder(world, random);
+  const key = driverToken(driverId);
+  await ask(`${world.apis[0]?.url()}/driver/orders/${orderId}/pick-up`, { method: 'POST', key, body: {} });
+  return { orderId, trackingToken, key };
 }
 
 /** A customer sees a JPEG made by the service, with nothing in it but the picture. */
@@ -121,20 +103,15 @@ function openMeter(world: World) {
   forgetPeak(pid);
   let slowestMs = 0;
   let failed = 0;
-  let isOver = false;
-  const probing = (async () => {
-    while (!isOver) {
-      const startedMs = performance.now();
-      const answer = await ask(`${api?.url()}/readyz`).catch(() => null);
-      if (answer?.status !== 200) failed++;
-      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
-      await later(PROBE_PAUSE_MS);
-    }
-  })();
+  const probing = keepOn(world, PROBE_PAUSE_MS, async () => {
+    const startedMs = performance.now();
+    const answer = await ask(`${api?.url()}/readyz`).catch(() => null);
+    if (answer?.status !== 200) failed++;
+    slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+  });
   return {
     async stop() {
-      isOver = true;
-      await probing;
+      await probing.stop();
       const grownMb = memoryOf(pid, 'VmHWM') - startMb;
       const told = `${startMb.toFixed(0)} MB before, ${(startMb + grownMb).toFixed(0)} MB at most`;
       return {

@@ -1,15 +1,16 @@
 import { TIER_IDS } from '../../../src/domain/tier.ts';
 import { runBuiltCli } from '../../harness/service.ts';
+import { driverToken } from '../../harness/stack-world.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { askUntilTaken, giveTokens } from '../phones.ts';
-import { plannedOrder, spreadDrivers, untilAllGiven } from '../planned.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { askUntilTaken } from '../phones.ts';
+import { plannedOrder, spreadDrivers, underPlanned, untilAllGiven } from '../planned.ts';
+import { any, inWorld, type Row } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 /** Few enough that orders wait for drivers as well. */
-const FEW = { ...SIZES, drivers: 30, stores: 3 };
+const FEW = { drivers: 30, stores: 3 };
 const ORDERS_PER_SECOND = 10;
 const SPOILERS = 4;
 const PAUSE_MS = 100;
@@ -21,7 +22,6 @@ type OffDuty = { readonly driverId: string; readonly fromMs: number; readonly to
 type Spoiling = {
   readonly world: World;
   readonly random: Random;
-  readonly tokens: ReadonlyMap<string, string>;
   readonly offDuty: OffDuty[];
   /** Drivers who are off duty by somebody now. */
   readonly away: Set<string>;
@@ -32,39 +32,26 @@ export const plannerRaces: Row = {
   name: 'planner-races',
   what: 'a planned order is cancelled, its driver goes off duty or gives the last one back, while passes run',
   count: 600,
-  needsRedis: true,
-  async run(count, random) {
-    const world = await openWorld(FEW);
-    try {
+  needs: ['redis'],
+  run: (count, random) =>
+    inWorld(FEW, async (world) => {
       await spreadDrivers(world);
-      const spoiling = {
-        world,
-        random,
-        tokens: await giveTokens(world),
-        offDuty: [],
-        away: new Set<string>(),
-        problems: [],
-      };
-      const load = startLoad(world, ORDERS_PER_SECOND, random, 0, () => plannedOrder(world, random));
-      const deliveries = startDeliveries(world, random);
-      let left = count;
-      const spoil = async (): Promise<void> => {
-        while (left > 0) if (await any([offDuty, cancel, release], random)(spoiling)) left--;
-      };
-      await Promise.all(Array.from({ length: SPOILERS }, spoil));
-      const found = [...spoiling.problems, ...(await load.stop()), ...(await untilAllGiven(world))];
-      await deliveries.stop();
+      const spoiling: Spoiling = { world, random, offDuty: [], away: new Set(), problems: [] };
+      const told = await underPlanned(world, ORDERS_PER_SECOND, random, async () => {
+        let left = count;
+        const spoil = async (): Promise<void> => {
+          while (left > 0) if (await any([offDuty, cancel, release], random)(spoiling)) left--;
+        };
+        await Promise.all(Array.from({ length: SPOILERS }, spoil));
+        return spoiling.problems;
+      });
       const given = await givenOffDuty(world, spoiling.offDuty);
-      const broken = [...found, ...given, ...(await findings(world))];
-      return { count, orders: load.sent(), findings: broken, recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders: told.orders, findings: [...told.findings, ...given] };
+    }),
 };
 
 /** The driver who is meant for the next order goes off duty for a while; false where none is planned. */
-async function offDuty({ world, random, tokens, offDuty: all, away, problems }: Spoiling): Promise<boolean> {
+async function offDuty({ world, random, offDuty: all, away, problems }: Spoiling): Promise<boolean> {
   const [row] = await world.sql`
     select driver_id from plans order by pickup_at limit 1 offset ${Math.floor(random() * 3)}`;
   if (!row || away.has(row.driver_id)) return nothing();
@@ -72,11 +59,8 @@ async function offDuty({ world, random, tokens, offDuty: all, away, problems }: 
   away.add(driverId);
   const set = async (onDuty: boolean): Promise<void> => {
     const url = `${any(world.apis, random).url()}/driver/duty`;
-    const { status } = await askUntilTaken(url, {
-      method: 'PUT',
-      key: tokens.get(driverId) as string,
-      body: { on_duty: onDuty },
-    });
+    const sent = { method: 'PUT', key: driverToken(driverId), body: { on_duty: onDuty } };
+    const { status } = await askUntilTaken(url, sent);
     if (status !== 200) problems.push(`duty: of driver ${driverId} was answered with ${status}`);
   };
   await set(false);
@@ -103,12 +87,12 @@ async function cancel({ world, random, problems }: Spoiling): Promise<boolean> {
 }
 
 /** A driver gives back the order that they were given last. */
-async function release({ world, random, tokens, problems }: Spoiling): Promise<boolean> {
+async function release({ world, random, problems }: Spoiling): Promise<boolean> {
   const [row] = await world.sql`
     select id, driver_id from orders where status = 'driver_assigned' order by assigned_at desc limit 1`;
   if (!row) return nothing();
   const url = `${any(world.apis, random).url()}/driver/orders/${row.id}/release`;
-  const key = tokens.get(row.driver_id) as string;
+  const key = driverToken(row.driver_id);
   const { status } = await askUntilTaken(url, { method: 'POST', key, body: { reason: 'other' } });
   if (![200, 404, 409].includes(status)) problems.push(`release: of order ${row.id} was answered with ${status}`);
   return true;
@@ -140,11 +124,10 @@ export const plannerOutage: Row = {
   name: 'planner-outage',
   what: 'Postgres is away for a minute, silent or refusing, while planned orders wait that are due meanwhile',
   count: 4,
-  needsRedis: true,
-  async run(count, random, scale) {
-    const awayMs = Math.max(LEAST_AWAY_MS, AWAY_MS * Math.min(1, scale));
-    const world = await openWorld({ ...SIZES, drivers: 90, stores: 3 });
-    try {
+  needs: ['redis'],
+  run: (count, random, scale) =>
+    inWorld({ drivers: 90, stores: 3 }, async (world) => {
+      const awayMs = Math.max(LEAST_AWAY_MS, AWAY_MS * Math.min(1, scale));
       await spreadDrivers(world);
       const deliveries = startDeliveries(world, random);
       const found: string[] = [];
@@ -164,11 +147,8 @@ export const plannerOutage: Row = {
       }
       await deliveries.stop();
       const notes = [`Postgres was away for ${awayMs / 1_000} s each time; ready again: when the last order was given`];
-      return { count, orders, findings: [...found, ...(await findings(world))], recoveries, notes };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders, findings: found, recoveries, notes };
+    }),
 };
 
 const READY_NOW_SHARE = 0.5;
@@ -178,25 +158,20 @@ export const dispatchMode: Row = {
   name: 'dispatch-mode',
   what: 'the command line sets the dispatch mode of a tier, to and fro, while orders wait for drivers and times',
   count: 100,
-  needsRedis: true,
-  async run(count, random) {
-    const world = await openWorld({ ...FEW, drivers: 9 });
-    try {
+  needs: ['redis'],
+  run: (count, random) =>
+    inWorld({ ...FEW, drivers: 9 }, async (world) => {
       await spreadDrivers(world);
       const next = () => (random() < READY_NOW_SHARE ? anyOrder(world, random, true) : plannedOrder(world, random));
-      const load = startLoad(world, ORDERS_PER_SECOND, random, 0, next);
-      const deliveries = startDeliveries(world, random);
       const env = { DATABASE_URL: world.postgres.url, SANDBOX: '1' };
-      for (let i = 0; i < count; i++) {
-        await later(SWITCH_PAUSE_MS * random());
-        const mode = random() < 0.5 ? 'nearest' : 'planned';
-        await runBuiltCli(env, 'tier', 'set', any(TIER_IDS, random), '--dispatch-mode', mode);
-      }
-      const found = [...(await load.stop()), ...(await untilAllGiven(world))];
-      await deliveries.stop();
-      return { count, orders: load.sent(), findings: [...found, ...(await findings(world))], recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
+      const act = async (): Promise<string[]> => {
+        for (let i = 0; i < count; i++) {
+          await later(SWITCH_PAUSE_MS * random());
+          const mode = random() < 0.5 ? 'nearest' : 'planned';
+          await runBuiltCli(env, 'tier', 'set', any(TIER_IDS, random), '--dispatch-mode', mode);
+        }
+        return [];
+      };
+      return { count, ...(await underPlanned(world, ORDERS_PER_SECOND, random, act, next)) };
+    }),
 };

@@ -1,13 +1,11 @@
 import type { Random } from '../../harness/world.ts';
 import { type Assignment, plannerOf, untilPlanned, watchAssigners, wrongAssigners } from '../assigners.ts';
-import { startLoad } from '../clients.ts';
-import { startDeliveries } from '../deliveries.ts';
-import { most, plannedOrder, spreadDrivers, tellingDelays, untilAllGiven } from '../planned.ts';
-import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
-import { later, openWorld, type Process, type World } from '../world.ts';
+import { most, spreadDrivers, tellingDelays, underPlanned } from '../planned.ts';
+import { any, inWorld, type Row, type RowResult } from '../row.ts';
+import { later, type Process, type World } from '../world.ts';
 
 /** Enough drivers that none of these orders waits for one. */
-const TWO = { ...SIZES, drivers: 90, stores: 3, env: { LOG_LEVEL: 'info' } };
+const TWO = { drivers: 90, stores: 3, env: { LOG_LEVEL: 'info' } };
 const ORDERS_PER_SECOND = 6;
 /** The promise, of a planner that dies or stands still. */
 const TAKEN_OVER_MS = 5_000;
@@ -26,47 +24,54 @@ export const plannerKilled: Row = {
   name: 'planner-killed',
   what: 'the API process that plans is killed, stands still for 6 s, or is told to stop, while planned orders are due',
   count: 30,
-  needsRedis: true,
-  run: (count, random) => takeAway(count, random),
+  needs: ['redis'],
+  run: takeAway,
 };
 
-async function takeAway(count: number, random: Random): Promise<RowResult> {
-  const world = await openWorld({ ...TWO, env: { ...TWO.env, STOP_NOTICE_SECONDS } });
-  try {
-    await spreadDrivers(world);
-    const { assignments } = await watchAssigners(world);
-    const load = startLoad(world, ORDERS_PER_SECOND, random, 0, () => plannedOrder(world, random));
-    const deliveries = startDeliveries(world, random);
-    await later(WARM_UP_MS);
-    const found: string[] = [];
+function takeAway(count: number, random: Random): Promise<RowResult> {
+  return inWorld({ ...TWO, env: { ...TWO.env, STOP_NOTICE_SECONDS } }, async (world) => {
     const recoveries: number[] = [];
     const handedOver: number[] = [];
     const nexts: number[] = [];
-    for (let i = 0; i < count; i++) {
-      await later(PAUSE_MS * (1 + random()));
-      const { epoch } = await untilPlanned(world);
-      const planner = await plannerOf(world, epoch);
-      const { fault, withinMs } = FAULTS[i % FAULTS.length] as PlannerFault;
-      const endRound = await fault(planner, world);
-      const gone = await takenOver(world, assignments, epoch);
-      recoveries.push(gone.tookMs);
-      if (fault === stop) handedOver.push(gone.tookMs);
-      nexts.push(gone.nextMs);
-      found.push(...lateTakeovers(gone, withinMs), ...(await endRound()));
-    }
-    found.push(...(await load.stop()), ...(await untilAllGiven(world)));
-    await deliveries.stop();
-    const delays = await tellingDelays(world);
+    const { orders, findings, told } = await whilePlanned(world, random, async (assignments) => {
+      const found: string[] = [];
+      for (let i = 0; i < count; i++) {
+        await later(PAUSE_MS * (1 + random()));
+        const { epoch } = await untilPlanned(world);
+        const planner = await plannerOf(world, epoch);
+        const { fault, withinMs } = FAULTS[i % FAULTS.length] as PlannerFault;
+        const endRound = await fault(planner, world);
+        const gone = await takenOver(world, assignments, epoch);
+        recoveries.push(gone.tookMs);
+        if (fault === stop) handedOver.push(gone.tookMs);
+        nexts.push(gone.nextMs);
+        found.push(...lateTakeovers(gone, withinMs), ...(await endRound()));
+      }
+      return found;
+    });
     const notes = [
-      `the next planned order was assigned ${most(nexts)} ms after the fault at most; a driver was told at most ` +
-        `${most(delays)} ms later than they had to leave; ${assignments.length} assignments`,
+      `the next planned order was assigned ${most(nexts)} ms after the fault at most; ${told}`,
       `where the planner was told to stop, another planned ${most(handedOver)} ms later at most`,
     ];
-    const broken = [...found, ...wrongAssigners(assignments), ...(await findings(world))];
-    return { count, orders: load.sent(), findings: broken, recoveries, notes };
-  } finally {
-    await world.close();
-  }
+    return { count, orders, findings, recoveries, notes };
+  });
+}
+
+/** Does something while planned orders come, and looks at who assigned them. */
+async function whilePlanned(
+  world: World,
+  random: Random,
+  act: (assignments: readonly Assignment[]) => Promise<string[]>,
+): Promise<Pick<RowResult, 'orders' | 'findings'> & { readonly told: string }> {
+  await spreadDrivers(world);
+  const { assignments } = await watchAssigners(world);
+  const { orders, findings } = await underPlanned(world, ORDERS_PER_SECOND, random, async () => {
+    await later(WARM_UP_MS);
+    return act(assignments);
+  });
+  const delay = `a driver was told at most ${most(await tellingDelays(world))} ms later than they had to leave`;
+  const told = `${delay}; ${assignments.length} assignments`;
+  return { orders, findings: [...findings, ...wrongAssigners(assignments)], told };
 }
 
 type PlannerFault = {
@@ -90,35 +95,21 @@ export const plannerTwo: Row = {
   name: 'planner-two',
   what: 'two API processes believe that they may plan: the right is taken from one, or one never asks again',
   count: 20,
-  needsRedis: true,
-  async run(count, random) {
-    const world = await openWorld(TWO);
-    try {
-      await spreadDrivers(world);
-      const { assignments } = await watchAssigners(world);
-      const load = startLoad(world, ORDERS_PER_SECOND, random, 0, () => plannedOrder(world, random));
-      const deliveries = startDeliveries(world, random);
-      await later(WARM_UP_MS);
+  needs: ['redis'],
+  run: (count, random) =>
+    inWorld(TWO, async (world) => {
       let refused = 0;
-      for (let i = 0; i < count; i++) {
-        await later(PAUSE_MS * random());
-        if (i % 2 === 0) refused += await believe(world, any(world.apis, random));
-        else await raiseEpoch(world);
-      }
-      const found = [...(await load.stop()), ...(await untilAllGiven(world))];
-      await deliveries.stop();
-      if (refused === 0)
-        found.push('row: no command of a process without the right was refused, so nothing was tested');
-      const notes = [
-        `${refused} commands were refused, ${assignments.length} assigned; a driver was told at most ` +
-          `${most(await tellingDelays(world))} ms later than they had to leave`,
-      ];
-      const broken = [...found, ...wrongAssigners(assignments), ...(await findings(world))];
-      return { count, orders: load.sent(), findings: broken, recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
-  },
+      const { orders, findings, told } = await whilePlanned(world, random, async () => {
+        for (let i = 0; i < count; i++) {
+          await later(PAUSE_MS * random());
+          if (i % 2 === 0) refused += await believe(world, any(world.apis, random));
+          else await raiseEpoch(world);
+        }
+        const nothing = 'row: no command of a process without the right was refused, so nothing was tested';
+        return refused === 0 ? [nothing] : [];
+      });
+      return { count, orders, findings, notes: [`${refused} commands were refused; ${told}`] };
+    }),
 };
 
 /** The one that plans learns of it when it asks again, up to a second later, or when a command is refused. */

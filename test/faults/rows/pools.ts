@@ -2,8 +2,8 @@ import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note } from '../clients.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { any, inWorld, type Row } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 const POSTS = 2;
 /** They start within this time and not at once, as this row is not about bursts. */
@@ -69,15 +69,11 @@ export const idlePool: Row = {
   name: 'idle-pool',
   what: 'a client with a pool is idle for 7 to 13 s between two orders',
   count: 500,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
+  run: (count, random) =>
+    inWorld({}, async (world) => {
       const found = (await Promise.all(Array.from({ length: count }, () => pooled(world, random)))).flat();
       const orders = count * POSTS;
-      found.push(...(await findUnanswered(world, orders)), ...(await findings(world)));
-      return { count, orders, findings: found, recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
+      found.push(...(await findUnanswered(world, orders)));
+      return { count, orders, findings: found };
+    }),
 };

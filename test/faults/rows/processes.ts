@@ -25,7 +25,7 @@ export const killApi = underLoad({
   name: 'kill-api',
   what: 'kill -9 of one of three API processes, sometimes of two',
   count: 200,
-  needsRedis: true,
+  needs: ['redis'],
   sizes: THREE_AND_TWO,
   abreast: 2,
   async inject({ apis }, random) {
@@ -40,7 +40,7 @@ export const killWorker = underLoad({
   name: 'kill-worker',
   what: 'kill -9 of the worker',
   count: 20,
-  needsRedis: true,
+  needs: ['redis'],
   async inject({ workers }, random) {
     const worker = any(workers, random);
     await worker.kill();
@@ -55,7 +55,7 @@ export const pauseApi = underLoad({
   name: 'pause-api',
   what: 'one or two of five processes stand still for 5 s, some for 30 s, and go on',
   count: 20,
-  needsRedis: true,
+  needs: ['redis'],
   sizes: THREE_AND_TWO,
   abreast: 2,
   async inject({ apis, workers }, random) {
@@ -75,7 +75,7 @@ export const restart = underLoad({
   name: 'restart',
   what: 'a process is told to stop and started again, as in an update; no client has a key or tries again',
   count: 30,
-  needsRedis: true,
+  needs: ['redis'],
   sizes: { ...THREE_AND_TWO, env: { PAYMENT_WAIT_MS: '1000' } },
   keyedShare: 0,
   async inject({ apis, workers }, random) {
@@ -102,7 +102,7 @@ export const clockOff = underLoad({
   name: 'clock-off',
   what: 'the clock of one process is an hour ahead or behind, for 10 s',
   count: 5,
-  needsRedis: true,
+  needs: ['redis'],
   sizes: THREE_AND_TWO,
   async inject({ apis, workers }, random) {
     const wrong = any([...apis, ...workers], random);

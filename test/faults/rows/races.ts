@@ -1,10 +1,10 @@
 import { CANCEL_REASONS } from '../../../src/domain/order.ts';
+import { driverToken } from '../../harness/stack-world.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
-import { anyOrder, note, send } from '../clients.ts';
-import { giveTokens, tokenOf } from '../driver-tokens.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { givenOrder } from '../clients.ts';
+import { any, inWorld, type Row, repeat } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 /** Long against everything else, so that most charges are in flight when the race begins. */
 const STRIPE_MS = 150;
@@ -20,36 +20,24 @@ export const cancelRaces: Row = {
   name: 'cancel-races',
   what: 'a cancellation races the pickup and the charge, on two API processes',
   count: 2_000,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
-      await giveTokens(world);
+  run: (count, random) =>
+    inWorld({}, async (world) => {
       world.stripe.orderFaults({ latencyMs: STRIPE_MS });
       const problems: string[] = [];
       const pickedUp: string[] = [];
-      let races = 0;
-      async function keepRacing(): Promise<void> {
-        while (races < count) {
-          const race = await begin(world, random);
-          if (!race) continue;
-          races++;
-          const { problem, winner } = await run(world, random, race);
-          if (problem) problems.push(`race: order ${race.orderId} ${problem}`);
-          if (winner !== 'pickup') continue;
-          pickedUp.push(race.orderId);
-          await storeOf(world.sql, 'faults').deliverOrder(race.orderId, race.driverId, PHOTO, NO_STAMP);
-        }
-      }
-      await Promise.all(Array.from({ length: AT_ONCE }, keepRacing));
+      await repeat(count, AT_ONCE, async () => {
+        const race = await givenOrder(world, random);
+        const { problem, winner } = await run(world, random, race);
+        if (problem) problems.push(`race: order ${race.orderId} ${problem}`);
+        if (winner !== 'pickup') return;
+        pickedUp.push(race.orderId);
+        await storeOf(world.sql, 'faults').deliverOrder(race.orderId, race.driverId, PHOTO, NO_STAMP);
+      });
       await endOthers(world);
-      const broken = await findings(world);
-      const ends = [...(await lostFees(world, pickedUp)), ...(await stillBusy(world))];
-      const notes = [`${pickedUp.length} of ${races} orders were picked up`];
-      return { count: races, orders: races, findings: [...problems, ...broken, ...ends], recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
-  },
+      const check = async () => [...(await lostFees(world, pickedUp)), ...(await stillBusy(world))];
+      const notes = [`${pickedUp.length} of ${count} orders were picked up`];
+      return { count, orders: count, findings: problems, check, notes };
+    }),
 };
 
 /** Orders without a driver at first may have one by now. */
@@ -58,16 +46,6 @@ async function endOthers({ sql }: World): Promise<void> {
   for (let left = await open(); left.length > 0; left = await open()) {
     await Promise.all(left.map(({ id }) => storeOf(sql, 'faults').cancelOrder(id, 'operator', 'other')));
   }
-}
-
-/** An order with its driver; undefined while it waits. */
-async function begin(world: World, random: Random): Promise<Race | undefined> {
-  const order = anyOrder(world, random, true);
-  note(world, order);
-  const { orderId } = await send(world, order, random);
-  if (orderId === null) return undefined;
-  const [row] = await world.sql`select driver_id from orders where id = ${orderId}`;
-  return row?.driver_id ? { orderId, driverId: row.driver_id, apiKey: order.apiKey } : undefined;
 }
 
 /** Sends the cancellations and the pickup at once; exactly one side must win, and each must be told so. */
@@ -103,7 +81,7 @@ function cancellations(world: World, random: Random, { orderId, apiKey }: Race):
 }
 
 const pickUp = (world: World, random: Random, { orderId, driverId }: Race): Promise<boolean> =>
-  post(world, random, `/driver/orders/${orderId}/pick-up`, tokenOf(driverId), {}, {});
+  post(world, random, `/driver/orders/${orderId}/pick-up`, driverToken(driverId), {}, {});
 
 /** Whether it was done; any other answer than "done" or "not in this status" ends the row. */
 async function post(

@@ -2,9 +2,9 @@ import { Redis } from 'ioredis';
 import type { FreshRedis, RedisServer } from '../../harness/redis.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { findings, type Row, SIZES } from '../row.ts';
+import { inWorld, type Row } from '../row.ts';
 import { openSentinels, type Sentinels } from '../sentinels.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { later, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
 import { oweMuch } from './owed.ts';
 import { startProbe } from './probe.ts';
@@ -17,7 +17,7 @@ const ORDERS_PER_SECOND = 60;
 /** Longer than the worker needs at that rate, so that jobs wait in Redis when it goes away. */
 const SLOW_CHARGE_MS = 4_000;
 
-type Outage = Omit<Row, 'run' | 'needsRedis'> & {
+type Outage = Omit<Row, 'run'> & {
   /** Resolves when Redis is back; `i` counts the outages. */
   inject(redis: Away, i: number): Promise<void>;
   /** What is in the place of the one Redis. */
@@ -40,15 +40,14 @@ type Away = {
 /**
  * Redis goes away under load and comes back: orders are accepted throughout, and jobs run soon afterwards.
  */
-function outage({ inject, open, seconds = 0, shortSeconds = seconds, isMuchOwed, ...row }: Outage): Row {
+function outage({ inject, open, needs = [], seconds = 0, shortSeconds = seconds, isMuchOwed, ...row }: Outage): Row {
   return {
     ...row,
-    needsRedis: true,
+    needs: ['redis', ...needs],
     async run(count, random, scale) {
       const away = scale < 0.3 ? shortSeconds : seconds;
       const sentinels = await open?.();
-      const world = await openWorld({ ...SIZES, ...(sentinels && { redis: sentinels }) });
-      try {
+      return inWorld(sentinels && { redis: sentinels }, async (world) => {
         const { url, server } = world.redis as FreshRedis;
         const redis = { url, server, sentinels, seconds: away } as Away;
         await untilKept(world);
@@ -70,12 +69,9 @@ function outage({ inject, open, seconds = 0, shortSeconds = seconds, isMuchOwed,
         world.stripe.orderFaults({ latencyMs: 0 });
         problems.push(...(await load.stop()), ...recoveries.flatMap(tooLate));
         await deliveries.stop();
-        problems.push(...(await findings(world)));
         const gentler = away < seconds ? { notes: [`away for ${away} s instead of ${seconds} in this short run`] } : {};
         return { count, orders: load.sent(), findings: problems, recoveries, ...gentler };
-      } finally {
-        await world.close();
-      }
+      });
     },
   };
 }
@@ -136,7 +132,7 @@ export const failOverRedis = outage({
   name: 'redis-failover',
   what: 'the primary of two is killed, its sentinels make the replica the primary, and HAProxy leads there',
   count: 10,
-  needsHaproxy: true,
+  needs: ['haproxy'],
   open: openSentinels,
   inject: ({ sentinels }) => sentinels.failOver(),
 });

@@ -1,8 +1,8 @@
 import type { Random } from '../../harness/world.ts';
 import { anyOrder } from '../clients.ts';
 import { wantImpatiently } from '../impatient.ts';
-import { findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { inWorld, type Row } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 const AT_ONCE = 20;
 /** Long enough that a commit's outcome cannot be resolved in time, and its callers get 504. */
@@ -12,9 +12,8 @@ export const noKeyRetries: Row = {
   name: 'no-key-retries',
   what: 'clients without a key leave after 0 to 50 ms and repeat it there, or a second later anywhere; some commits are blocked or stopped',
   count: 500,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
+  run: (count, random) =>
+    inWorld({}, async (world) => {
       await installGate(world.sql);
       const problems: (string | null)[] = [];
       for (let done = 0, round = 0; done < count; done += AT_ONCE, round++) {
@@ -27,11 +26,8 @@ export const noKeyRetries: Row = {
         await stalled;
       }
       const told = problems.filter((problem) => problem !== null);
-      return { count, orders: count, findings: [...told, ...(await findings(world))], recoveries: [] };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders: count, findings: told };
+    }),
 };
 
 /** Commits that insert a customer, after the order's row, wait while the lock is held. */

@@ -11,8 +11,8 @@ import { startDeliveries } from '../deliveries.ts';
 import type { Heard } from '../history.ts';
 import { processesOf, signal } from '../postgres.ts';
 import { findUnrestored, missingOf, type Restoration } from '../restored.ts';
-import { ORDERS_PER_SECOND, type Row, type RowResult, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { inWorld, ORDERS_PER_SECOND, type Row, type RowResult } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 /** `archive_timeout` in seconds. docs/deploy.md has 60, with which each restore would take a minute more. */
 const ARCHIVE_TIMEOUT_SECONDS = 2;
@@ -36,7 +36,7 @@ export const restore: Row = {
   name: 'restore',
   what: 'Postgres is killed and its files are lost; a base backup and the archived log are restored',
   count: 3,
-  needsBackups: true,
+  needs: ['backups'],
   async run(count, random) {
     const results: RowResult[] = [];
     for (let i = 0; i < count; i++) results.push(await loseAndRestore(random));
@@ -44,7 +44,7 @@ export const restore: Row = {
       count,
       orders: results.reduce((sum, { orders }) => sum + orders, 0),
       findings: results.flatMap(({ findings }) => findings),
-      recoveries: results.flatMap(({ recoveries }) => recoveries),
+      recoveries: results.flatMap(({ recoveries = [] }) => recoveries),
       notes: results.flatMap(({ notes = [] }) => notes),
     };
   },
@@ -52,13 +52,10 @@ export const restore: Row = {
 
 async function loseAndRestore(random: Random): Promise<RowResult> {
   const live = await startLiveDatabase(SETTINGS);
+  // Nothing is left to judge but what was restored.
+  const judge = async () => [];
   try {
-    const world = await openWorld({ ...SIZES, databaseUrl: live.url });
-    try {
-      return await loseUnderLoad(live, world, random);
-    } finally {
-      await world.close();
-    }
+    return await inWorld({ databaseUrl: live.url }, (world) => loseUnderLoad(live, world, random), judge);
   } finally {
     await live.stop();
   }

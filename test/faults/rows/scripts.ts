@@ -11,9 +11,9 @@ import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import type { Random } from '../../harness/world.ts';
 import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
 import { askUntilTaken, smallPhoto } from '../phones.ts';
-import type { Row } from '../row.ts';
+import { endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
 import { SCRIPTS } from '../scripts.ts';
-import { openWorld, type World } from '../world.ts';
+import type { World } from '../world.ts';
 
 const PHONES = 2;
 /** An operator's text, which Leaflet would treat as markup. */
@@ -37,16 +37,9 @@ export const scriptPayloads: Row = {
   what: 'a script in every text that a store, an operator or a driver can send, looked at in Chromium',
   count: 200,
   async run(count, random) {
-    if (!findChromium()) return { count: 0, orders: 0, findings: ['no Chromium on the PATH'], recoveries: [] };
-    const world = await openWorld({
-      drivers: 10,
-      stores: 1,
-      apis: 1,
-      workers: 1,
-      env: MAP,
-    });
+    if (!findChromium()) return { count: 0, orders: 0, findings: ['no Chromium on the PATH'] };
     const browser = await launchBrowser();
-    try {
+    const act = async (world: World): Promise<RowResult> => {
       const problems: string[] = [];
       const scripts = chosen(count, random);
       const work = async (number: number): Promise<void> => {
@@ -56,11 +49,12 @@ export const scriptPayloads: Row = {
       const done = scripts.length;
       await Promise.all(Array.from({ length: PHONES }, (_, i) => work(i)));
       problems.push(...(await proveWatch(world, browser.context.browser() as Browser)));
-      const ended = world.ended().map((name) => `process: ${name} ended by itself`);
-      return { count: done, orders: done, findings: [...new Set(problems), ...ended], recoveries: [] };
+      return { count: done, orders: done, findings: [...new Set(problems)] };
+    };
+    try {
+      return await inWorld({ drivers: 10, stores: 1, apis: 1, workers: 1, env: MAP }, act, endedOnes);
     } finally {
       await browser.close();
-      await world.close();
     }
   },
 };

@@ -1,8 +1,8 @@
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { any, findings, type Row, type RowResult, SIZES } from '../row.ts';
-import { later, openWorld, type World, type WorldSizes } from '../world.ts';
+import { any, inWorld, type Row, type RowResult } from '../row.ts';
+import { keepOn, later, type World, type WorldSizes } from '../world.ts';
 import { bringToStore, expireWaiting } from './orders.ts';
 
 const DRIVERS = 6;
@@ -15,7 +15,7 @@ export const driverSlots: Row = {
   name: 'driver-slots',
   what: `${AT_ONCE} orders at once for the last slots of ${DRIVERS} drivers, while an API process is killed`,
   count: 40,
-  needsRedis: true,
+  needs: ['redis'],
   run: (count, random) => fillSlots(count, random, { drivers: DRIVERS, stores: 1, apis: 3, workers: 2 }),
 };
 
@@ -23,23 +23,21 @@ export const slotsOfBuilds: Row = {
   name: 'builds-slots',
   what: 'the same with processes of the version before beside those of this one, as in an upgrade',
   count: 40,
-  needsRedis: true,
-  needsBeside: true,
+  needs: ['redis', 'beside'],
   run: (count, random, _scale, beside) => {
     return fillSlots(count, random, { drivers: DRIVERS, stores: 1, apis: 2, workers: 1, beside });
   },
 };
 
-async function fillSlots(count: number, random: Random, sizes: WorldSizes): Promise<RowResult> {
-  const world = await openWorld({ ...SIZES, ...sizes });
-  await bringToStore(world);
-  await setCapacities(world);
-  const deliveries = startDeliveries(world, random);
-  const overfull = watchCapacities(world);
-  try {
+function fillSlots(count: number, random: Random, sizes: WorldSizes): Promise<RowResult> {
+  return inWorld(sizes, async (world) => {
+    await bringToStore(world);
+    await setCapacities(world);
+    const deliveries = startDeliveries(world, random);
+    const overfull = watchCapacities(world);
     for (let i = 0; i < count; i++) {
       const orders = Array.from({ length: AT_ONCE }, () => anyOrder(world, random, false, 0));
-      for (const order of orders) note(world, order);
+      note(world, ...orders);
       await Promise.all([...orders.map((order) => send(world, order, random)), killOne(world, sizes.apis, random)]);
       await expireWaiting(world);
     }
@@ -47,14 +45,9 @@ async function fillSlots(count: number, random: Random, sizes: WorldSizes): Prom
     const seen = await overfull.stop();
     const [row] = await world.sql`
       select max(driver_slot)::int as slot, count(*)::int as given from orders where driver_id is not null`;
-    const found = [...seen, ...(await findings(world))];
     const notes = [`${row?.given} orders kept a driver, the fullest route had ${row?.slot + 1}`];
-    return { count, orders: count * AT_ONCE, findings: found, recoveries: [], notes };
-  } finally {
-    await deliveries.stop();
-    await overfull.stop();
-    await world.close();
-  }
+    return { count, orders: count * AT_ONCE, findings: seen, notes };
+  });
 }
 
 /** Drivers carry from one order to several. */
@@ -77,27 +70,19 @@ async function killOne({ apis }: World, own: number, random: Random): Promise<vo
 }
 
 /** Looks again and again for a driver with more active orders than may ever be, or two in a slot. */
-function watchCapacities({ sql, isClosed }: World): { stop(): Promise<string[]> } {
+function watchCapacities(world: World): { stop(): Promise<string[]> } {
   const seen = new Set<string>();
-  let isStopped = false;
-  async function run(): Promise<void> {
-    while (!isStopped && !isClosed()) {
-      const rows = await sql`
-        select o.driver_id, count(*)::int as orders, count(distinct o.driver_slot)::int as slots
-        from orders o where o.status in ('driver_assigned', 'picked_up', 'undeliverable')
-        group by o.driver_id having count(*) > ${MOST_CAPACITY} or count(*) > count(distinct o.driver_slot)`;
-      for (const { driver_id, orders, slots } of rows) {
-        seen.add(`driver: ${driver_id} carried ${orders} orders in ${slots} slots`);
-      }
-      await later(LOOK_MS);
+  const look = async (): Promise<void> => {
+    const rows = await world.sql`
+      select o.driver_id, count(*)::int as orders, count(distinct o.driver_slot)::int as slots
+      from orders o where o.status in ('driver_assigned', 'picked_up', 'undeliverable')
+      group by o.driver_id having count(*) > ${MOST_CAPACITY} or count(*) > count(distinct o.driver_slot)`;
+    for (const { driver_id, orders, slots } of rows) {
+      seen.add(`driver: ${driver_id} carried ${orders} orders in ${slots} slots`);
     }
-  }
-  const running = run().catch((error: unknown) => void seen.add(`driver: nobody looked: ${String(error)}`));
-  return {
-    async stop() {
-      isStopped = true;
-      await running;
-      return [...seen];
-    },
   };
+  const looking = keepOn(world, LOOK_MS, () =>
+    look().catch((error: unknown) => void seen.add(`driver: nobody looked: ${String(error)}`)),
+  );
+  return { stop: () => looking.stop().then(() => [...seen]) };
 }

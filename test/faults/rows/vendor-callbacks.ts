@@ -4,8 +4,8 @@ import type { Random } from '../../harness/world.ts';
 import { type CardState, type DisputeState, wrongCards, wrongDisputes } from '../callbacks.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type Process, type World } from '../world.ts';
+import { any, inWorld, type Row } from '../row.ts';
+import { later, type Process, type World } from '../world.ts';
 import { openTwilio } from './twilio-callbacks.ts';
 
 const ORDERS_PER_SECOND = 20;
@@ -43,9 +43,8 @@ export const vendorCallbacks: Row = {
   name: 'vendor-callbacks',
   what: 'kill -9 of an API process between a vendor’s callback and its answer; callbacks come twice and out of order',
   count: 60,
-  async run(count, random) {
-    const world = await openWorld({ ...SIZES, env: SETTINGS });
-    try {
+  run: (count, random) =>
+    inWorld({ env: SETTINGS }, async (world) => {
       const vendors = await Promise.all(VENDORS.map((open) => open(world, random)));
       const load = startLoad(world, ORDERS_PER_SECOND, random);
       const deliveries = startDeliveries(world, random);
@@ -65,15 +64,12 @@ export const vendorCallbacks: Row = {
       const problems = await load.stop();
       await deliveries.stop();
       for (const vendor of vendors) vendor.finish();
-      problems.push(...(await untilAnswered(vendors)), ...(await findings(world)));
-      for (const vendor of vendors) problems.push(...(await vendor.broken()));
+      problems.push(...(await untilAnswered(vendors)));
+      const check = async () => (await Promise.all(vendors.map((vendor) => vendor.broken()))).flat();
       const unanswered = vendors.reduce((sum, vendor) => sum + vendor.deliveries().unanswered, 0);
       const notes = [`${caught} kills met a callback at work; ${unanswered} tries of callbacks had no answer`];
-      return { count, orders: load.sent(), findings: problems, recoveries, notes };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count, orders: load.sent(), findings: problems, recoveries, check, notes };
+    }),
 };
 
 /** Whether a callback was at work in time. */

@@ -3,8 +3,8 @@ import type { StandIn } from '../../../src/sandbox/stand-in.ts';
 import type { Payment, Refund } from '../../../src/sandbox/stripe-objects.ts';
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { any, inWorld, type Row } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 const FAULTS: readonly Fault[] = [
   { kind: 'delay', ms: 2_000 },
@@ -24,23 +24,36 @@ const ORDERS_PER_SECOND = 60;
 const BROWNOUT_ORDERS_PER_SECOND = 20;
 const POLL_MS = 100;
 
-type Vendor = Omit<Row, 'run' | 'needsRedis'> & {
+type Vendor = Omit<Row, 'run' | 'needs'> & {
   standIn(world: World): StandIn;
   readonly faults: readonly Fault[];
+  readonly perSecond?: number;
+  /** The shortest time for which they go on. */
+  readonly leastMs?: number;
   prepare?(world: World): Promise<unknown>;
   /** Faults that the stand-in injects by itself. */
   more?(standIn: StandIn): number;
+  /** Further findings, and notes, once nothing is running any more. */
+  check?(world: World, notes: string[]): Promise<string[]>;
 };
 
 /**
  * Makes three in ten requests to a vendor fail, in every way, until the row's number of faults is reached.
  */
-function illVendor({ standIn, faults, prepare, more, ...row }: Vendor): Row {
+function illVendor({
+  standIn,
+  faults,
+  perSecond = ORDERS_PER_SECOND,
+  leastMs = 0,
+  prepare,
+  more,
+  check,
+  ...row
+}: Vendor): Row {
   return {
     ...row,
-    async run(count, random) {
-      const world = await openWorld(SIZES);
-      try {
+    run: (count, random) =>
+      inWorld({}, async (world) => {
         await prepare?.(world);
         const vendor = standIn(world);
         let met = 0;
@@ -50,21 +63,20 @@ function illVendor({ standIn, faults, prepare, more, ...row }: Vendor): Row {
           return any(faults, random);
         };
         vendor.orderFaults({ each });
-        const load = startLoad(world, ORDERS_PER_SECOND, random);
+        const load = startLoad(world, perSecond, random);
         const deliveries = startDeliveries(world, random);
         const all = (): number => met + (more?.(vendor) ?? 0);
-        while (all() < count) await later(POLL_MS);
+        const endMs = performance.now() + leastMs;
+        while (all() < count || performance.now() < endMs) await later(POLL_MS);
         // Ends the faults, so that none of the last jobs uses up its attempts, after which it would be tried
         // much later.
         vendor.orderFaults({ each: null });
         const problems = await load.stop();
         await deliveries.stop();
-        problems.push(...(await findings(world)));
-        return { count: all(), orders: load.sent(), findings: problems, recoveries: [] };
-      } finally {
-        await world.close();
-      }
-    },
+        const notes: string[] = [];
+        const looked = async () => (await check?.(world, notes)) ?? [];
+        return { count: all(), orders: load.sent(), findings: problems, check: looked, notes };
+      }),
   };
 }
 
@@ -103,39 +115,23 @@ export const twilioFaults = illVendor({
 
 /** Time after which texts whose first send failed have been sent again, and failed again. */
 const BROWNOUT_MS = 150_000;
-const BROWNOUT: Fault = { kind: 'status', status: 500, effect: 'before', sticky: false };
 
 /**
  * A brownout that meets three in ten sends, then of those the second sends, and none of the texts is lost.
  */
-export const twilioBrownout: Row = {
+export const twilioBrownout = illVendor({
   name: 'twilio-brownout',
   what: 'three of ten requests to Twilio are answered with 500 for minutes, and no text is lost',
   count: 600,
-  async run(count, random) {
-    const world = await openWorld(SIZES);
-    try {
-      let met = 0;
-      const each = (): Fault | undefined => {
-        if (random() >= FAULTY) return undefined;
-        met++;
-        return BROWNOUT;
-      };
-      world.twilio.orderFaults({ each });
-      const load = startLoad(world, BROWNOUT_ORDERS_PER_SECOND, random);
-      const endMs = performance.now() + BROWNOUT_MS;
-      while (met < count || performance.now() < endMs) await later(POLL_MS);
-      world.twilio.orderFaults({ each: null });
-      const problems = await load.stop();
-      problems.push(...(await findings(world)));
-      const [lost] = await world.sql`
-        select count(*)::int as texts from orders where sms_failure_code = 'outcome_unknown'`;
-      if (lost?.texts > 0) problems.push(`text: ${lost?.texts} texts were given up`);
-      const [again] = await world.sql`select count(*)::int as texts from messages where sends > 2`;
-      const notes = [`${again?.texts} texts were sent more than twice before one was taken`];
-      return { count: met, orders: load.sent(), findings: problems, recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
+  standIn: ({ twilio }) => twilio,
+  faults: [{ kind: 'status', status: 500, effect: 'before', sticky: false }],
+  perSecond: BROWNOUT_ORDERS_PER_SECOND,
+  leastMs: BROWNOUT_MS,
+  async check({ sql }, notes) {
+    const [again] = await sql`select count(*)::int as texts from messages where sends > 2`;
+    notes.push(`${again?.texts} texts were sent more than twice before one was taken`);
+    const [lost] = await sql`
+      select count(*)::int as texts from orders where sms_failure_code = 'outcome_unknown'`;
+    return lost?.texts > 0 ? [`text: ${lost?.texts} texts were given up`] : [];
   },
-};
+});

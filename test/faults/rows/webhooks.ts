@@ -7,8 +7,8 @@ import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { type Answers, askingOnly, startNameServer } from '../name-server.ts';
 import { ask } from '../phones.ts';
-import { type Row, SIZES } from '../row.ts';
-import { later, openWorld, type World } from '../world.ts';
+import { endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
+import { later, type World } from '../world.ts';
 
 /** Addresses in every notation that a URL accepts. */
 const LITERALS = `
@@ -80,7 +80,7 @@ export const webhookAddresses: Row = {
       const reached =
         trap.connections() > 0 ? [`address: this machine was connected to ${trap.connections()} times`] : [];
       const orders = cases.length + redirects.length;
-      return { count: orders, orders, findings: [...reached, ...problems], recoveries: [] };
+      return { count: orders, orders, findings: [...reached, ...problems] };
     } finally {
       trap.close();
       names.close();
@@ -122,14 +122,12 @@ function chosen<Value>(values: readonly Value[], count: number, random: Random):
 }
 
 /** Makes stores with these webhooks and one order each; returns the results of their deliveries. */
-async function told(env: Record<string, string>, cases: readonly Case[], random: Random): Promise<string[]> {
-  const world = await openWorld({ ...SIZES, drivers: 10, stores: cases.length, apis: 1, env });
-  try {
+async function told(env: Record<string, string>, cases: readonly Case[], random: Random): Promise<readonly string[]> {
+  const act = async (world: World): Promise<RowResult> => {
     const problems = await Promise.all(cases.map((each, i) => tellOne(world, each, i, random)));
-    return [...problems.flat(), ...world.ended().map((name) => `process: ${name} ended by itself`)];
-  } finally {
-    await world.close();
-  }
+    return { count: cases.length, orders: cases.length, findings: problems.flat() };
+  };
+  return (await inWorld({ drivers: 10, stores: cases.length, apis: 1, env }, act, endedOnes)).findings;
 }
 
 /** Sets a store's webhook as the command line does, without its check, and sends it a cancelled order. */

@@ -3,8 +3,8 @@ import type { Fault } from '../../../src/sandbox/faults.ts';
 import type { Payment } from '../../../src/sandbox/stripe-objects.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
-import { any, findings, type Row, SIZES } from '../row.ts';
-import { later, openWorld, type Process, type World } from '../world.ts';
+import { any, inWorld, type Row } from '../row.ts';
+import { later, type Process, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
 
 /** Charges in flight when the worker dies, and attempts to catch one before the row gives up. */
@@ -29,18 +29,17 @@ function workerDeath(name: string, what: string, moment: Moment): Row {
     name: `worker-death-${name}`,
     what: `kill -9 of the worker ${what}`,
     count: 50,
-    needsRedis: true,
-    async run(count, random) {
-      const world = await openWorld({ ...SIZES, apis: 1, workers: 1 });
-      let orders = 0;
-      const order = async (): Promise<string[]> => {
-        const some = Array.from({ length: ORDERS_AT_ONCE }, () => anyOrder(world, random, true));
-        for (const each of some) note(world, each);
-        orders += some.length;
-        const heard = await Promise.all(some.map((each) => send(world, each, random)));
-        return heard.flatMap(({ orderId }) => orderId ?? []);
-      };
-      try {
+    needs: ['redis'],
+    run: (count, random) =>
+      inWorld({ apis: 1, workers: 1 }, async (world) => {
+        let orders = 0;
+        const order = async (): Promise<string[]> => {
+          const some = Array.from({ length: ORDERS_AT_ONCE }, () => anyOrder(world, random, true));
+          note(world, ...some);
+          orders += some.length;
+          const heard = await Promise.all(some.map((each) => send(world, each, random)));
+          return heard.flatMap(({ orderId }) => orderId ?? []);
+        };
         const worker = world.workers[0] as Process;
         await untilKept(world);
         let caught = 0;
@@ -50,11 +49,8 @@ function workerDeath(name: string, what: string, moment: Moment): Row {
           world.stripe.orderFaults({ each: null });
           await worker.start();
         }
-        return { count: caught, orders, findings: await findings(world), recoveries: [] };
-      } finally {
-        await world.close();
-      }
-    },
+        return { count: caught, orders, findings: [] };
+      }),
   };
 }
 

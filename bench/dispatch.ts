@@ -11,7 +11,7 @@
  *
  * The core is the service's own, driven by a simulated clock; a run is the same every time.
  */
-import { parseArgs } from 'node:util';
+import { exitWith, readOptions } from '../scripts/options.mjs';
 import type { Doors, Known } from './dispatch/day.ts';
 import { generatedInstance } from './dispatch/generated.ts';
 import { instanceNames, readInstance } from './dispatch/instance.ts';
@@ -19,8 +19,11 @@ import { runInstances } from './dispatch/instances.ts';
 import { runRetail, runRetailDoors } from './dispatch/retail.ts';
 import { runSpeed } from './dispatch/speed.ts';
 
-const { values } = parseArgs({
-  options: {
+const USAGE = `npm run bench:dispatch -- [--instances FOLDER] [--every N] [--known ready|mean|at_placement]
+       [--doors exact|late|never] [--write FOLDER] [--alone] [--only generated|doors|speed|retail]`;
+
+const values = readOptions(
+  {
     instances: { type: 'string' },
     every: { type: 'string', default: '1' },
     known: { type: 'string', default: 'ready' },
@@ -29,7 +32,8 @@ const { values } = parseArgs({
     alone: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
   },
-});
+  USAGE,
+);
 const { instances: folder, write: writeTo, only } = values;
 const every = Number(values.every);
 const known = ['ready', 'mean', 'at_placement'].find((each) => each === values.known) as Known | undefined;
@@ -41,9 +45,7 @@ if (
   every < 1 ||
   !['', 'generated', 'doors', 'speed', 'retail'].includes(only)
 ) {
-  console.error('Usage: npm run bench:dispatch -- [--instances FOLDER] [--every N] [--known ready|mean|at_placement]');
-  console.error('       [--doors exact|late|never] [--write FOLDER] [--alone] [--only generated|doors|speed|retail]');
-  process.exit(2);
+  exitWith(USAGE);
 }
 
 const options = { known, doors, isBeside: !values.alone, writeTo };

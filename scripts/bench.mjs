@@ -3,16 +3,15 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runBundled } from './bundled.mjs';
+import { exitWith } from './options.mjs';
 import { prepare, ROOT } from './prepare.mjs';
 
 const [name, ...args] = process.argv.slice(2);
-if (name && !/^[a-z-]+$/.test(name)) throw new Error('Name a benchmark: node scripts/bench.mjs matcher');
+const names = readdirSync(join(ROOT, 'bench'))
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.slice(0, -3));
+if (name && !names.includes(name)) exitWith(`npm run bench, or npm run bench:NAME of ${names.join(', ')}`);
 await prepare();
-const names = name
-  ? [name]
-  : readdirSync(join(ROOT, 'bench'))
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => file.slice(0, -3));
-for (const one of names) {
+for (const one of name ? [name] : names) {
   if ((await runBundled(`bench/${one}.ts`, `dist/bench/${one}.mjs`, args)) !== 0) process.exitCode = 1;
 }

@@ -2,11 +2,11 @@
 // time is over. `npm run model -- --seconds 3600 --seed 1`; `--ignore memory_door,silent` leaves out what is known.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from './options.mjs';
 import { prepare, ROOT } from './prepare.mjs';
 
-const { values } = parseArgs({
-  options: {
+const values = readOptions(
+  {
     seconds: { type: 'string', default: '600' },
     seed: { type: 'string', default: '1' },
     commands: { type: 'string' },
@@ -14,7 +14,8 @@ const { values } = parseArgs({
     most: { type: 'string', default: '1' },
     shrink: { type: 'string', default: '120' },
   },
-});
+  'npm run model -- [--seconds 600] [--seed 1] [--commands N] [--ignore KIND,…] [--most 1] [--shrink SECONDS]',
+);
 
 await prepare();
 const env = {

@@ -8,7 +8,7 @@
  */
 
 import { basename } from 'node:path';
-import { parseArgs } from 'node:util';
+import { exitWith, OF_FAULTS, readOptions } from '../../scripts/options.mjs';
 import { hasHaproxy } from '../harness/haproxy.ts';
 import { PROGRAMS } from '../harness/live-database.ts';
 import { hasRedis } from '../harness/redis.ts';
@@ -25,23 +25,14 @@ const HEAD = ['row', 'fault', 'times', 'orders', 'findings', 'ready again: p50 m
 
 type Told = RowResult & { readonly row: Row; readonly seconds: number };
 
-/** Anything but these options stops the run, so that no typing error starts all rows. */
-const options = parseArgs({
-  options: {
-    row: { type: 'string' },
-    from: { type: 'string' },
-    scale: { type: 'string' },
-    seed: { type: 'string' },
-    beside: { type: 'string' },
-    'no-results': { type: 'boolean' },
-  },
-}).values;
+const USAGE = `npm run faults -- [--row NAME | --from NAME] [--scale 0.1] [--seed 1] [--beside COMMIT] [--no-results]
+Rows: ${ROWS.map(({ name }) => name).join(' ')}`;
+const options = readOptions(OF_FAULTS, USAGE);
 
 /** Reads a figure; anything but a positive number stops the run before anything is opened. */
 function figureOf(name: 'scale' | 'seed'): number {
   const value = Number(options[name] ?? 1);
-  if (!(value > 0)) throw new Error(`--${name} is a number above 0`);
-  return value;
+  return value > 0 ? value : exitWith(USAGE);
 }
 
 async function main(): Promise<void> {
@@ -50,7 +41,7 @@ async function main(): Promise<void> {
   const seed = figureOf('seed');
   const first = from === undefined ? 0 : ROWS.findIndex(({ name }) => name === from);
   const named = first < 0 ? [] : ROWS.slice(first).filter(({ name }) => only === undefined || name === only);
-  if (named.length === 0) throw new Error(`There are only these rows: ${ROWS.map(({ name }) => name).join(', ')}`);
+  if (named.length === 0) exitWith(USAGE);
   const lacks: Readonly<Record<Need, string | undefined>> = {
     redis: hasRedis() ? undefined : 'Redis',
     haproxy: hasHaproxy() ? undefined : 'HAProxy',

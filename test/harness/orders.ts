@@ -1,6 +1,8 @@
 import type { Identity } from '../../src/domain/idempotency.ts';
 import { hashSecret, newId, newSecret, newTrackingToken } from '../../src/domain/ids.ts';
 import type { OrderExtras } from '../../src/domain/order.ts';
+import { NO_TIMES } from '../../src/domain/order-times.ts';
+import { DEFAULT_SIZE } from '../../src/domain/vehicle.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
@@ -9,6 +11,19 @@ import { storeOf } from './store.ts';
 export const PICKUP = { lat: 37.76415, lng: -122.41957 };
 /** A driver's action without an id and a time of the phone. */
 export const UNSTAMPED = { actionId: null, capturedAt: null };
+
+/** What an order says that says nothing more. */
+export const NO_EXTRAS: OrderExtras = {
+  ...NO_TIMES,
+  externalId: null,
+  metadata: {},
+  items: [],
+  pickupInstructions: null,
+  dropoffInstructions: null,
+  leaveAtDoor: false,
+  size: DEFAULT_SIZE,
+  scenario: null,
+};
 
 export type TestStore = { readonly retailerId: string; readonly keyId: string };
 

@@ -3,6 +3,7 @@ import type { OrderExtras, PlaceOrder } from '../../src/domain/order.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { AbortNotice } from '../../src/transport/signal.ts';
 import { STORE_ADDRESS } from '../harness/order-world.ts';
+import { NO_EXTRAS } from '../harness/orders.ts';
 import { offset } from '../harness/world.ts';
 import { type Command, type OrderDeed, TARGETS } from './commands.ts';
 import type { Day } from './day.ts';
@@ -163,17 +164,11 @@ async function placeOrder(day: Day, deed: OrderDeed & { readonly process: number
   const at = (minutes: number) => day.inMinutes(minutes);
   const { readyInMinutes: ready, windowInMinutes: opens, size } = deed;
   const extras: OrderExtras = {
+    ...NO_EXTRAS,
     readyAt: ready === 0 ? null : at(ready),
     deliverAfter: opens === null ? null : at(opens),
     deliverBy: opens === null ? null : at(opens + WINDOW_MINUTES),
-    externalId: null,
-    metadata: {},
-    items: [],
-    pickupInstructions: null,
-    dropoffInstructions: null,
-    leaveAtDoor: false,
     size,
-    scenario: null,
   };
   const request: PlaceOrder = {
     retailerId: store.retailerId,

@@ -1,20 +1,12 @@
-import { followChanges } from '../../src/app/change-feed.ts';
-import { buildDispatch, type Dispatch } from '../../src/app/dispatch.ts';
-import type { Config } from '../../src/config.ts';
-import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
+import type { Dispatch } from '../../src/app/dispatch.ts';
 import { createLocateJob } from '../../src/dispatch/locate-job.ts';
-import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import type { PaymentStatus } from '../../src/domain/order.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import type { Relay } from '../../src/queues/relay.ts';
-import { Closers } from '../../src/runtime/closers.ts';
 import type { Database } from '../../src/runtime/database.ts';
 import type { DriverPosition } from '../../src/store/drivers/drivers.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';
-import { NO_SECRETS } from '../harness/secrets.ts';
+import { startDispatch } from '../harness/dispatch-here.ts';
 import type { Plant } from './day.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { NoticeLine } from './wires.ts';
@@ -53,36 +45,21 @@ export const processIdOf = (number: number): string => `process-${number}`;
 export async function startProcess(parts: ProcessParts): Promise<ModelProcess> {
   const { number, time, store } = parts;
   const id = processIdOf(number);
-  const logger = createLogger('silent');
-  const closers = new Closers(logger);
-  const clock = { now: () => time.nowMs };
   const line = new NoticeLine(time);
   const matcher = new Matcher(await store.loadTiers(), true);
   parts.plant?.matcher?.(matcher);
-  const tiers = new LoadedTiers(store, matcher);
-  const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
-  const paymentWait = {
-    paymentWithin: async (): Promise<PaymentStatus> => 'processing',
-    recheck: async () => undefined,
-  };
-  const events = new OrderEvents();
-  const pace = { orderTook: () => undefined };
-  const shared = { store, matcher, tiers, relay, paymentWait, pace, events, clock, logger, closers };
-  const config = {
-    geocoderUrl: null,
-    releasesPerHour: 0,
-    sms: { delaySeconds: 0 },
+  const started = await startDispatch({
+    store,
+    matcher,
+    sql: { listen: line.listen } as unknown as Database['sql'],
+    processId: id,
+    clock: { now: () => time.nowMs },
     idleDriversWait: parts.asksIdle,
-  } as Config;
-  const dispatch = buildDispatch({ ...shared, config, database: { isAway: () => false } });
-  parts.plant?.dispatch?.(dispatch);
-  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
+    change: parts.plant?.dispatch,
+  });
+  const { dispatch } = started;
+  const { events } = started.parts;
   events.subscribe({ positionReported: parts.shared });
-  const forget = () => undefined;
-  const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
-  const sql = { listen: line.listen } as unknown as Database['sql'];
-  await followChanges({ ...shared, ...dispatch, credentials, secrets: NO_SECRETS, database: { sql, processId: id } });
-  dispatch.startPlanning();
   zips ??= loadZips(ZIPS_FILE);
   const table = zips;
   return {

@@ -1,24 +1,16 @@
-import { followChanges } from '../../../src/app/change-feed.ts';
-import { buildDispatch } from '../../../src/app/dispatch.ts';
-import type { Config } from '../../../src/config.ts';
-import { LoadedTiers } from '../../../src/dispatch/loaded-tiers.ts';
-import { OrderEvents } from '../../../src/dispatch/order-events.ts';
 import { identityOf } from '../../../src/domain/idempotency.ts';
-import type { CancelReason, OrderExtras, PaymentStatus, PlaceOrder } from '../../../src/domain/order.ts';
+import type { CancelReason, PlaceOrder } from '../../../src/domain/order.ts';
 import { NO_TIMES } from '../../../src/domain/order-times.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
-import { DEFAULT_SIZE } from '../../../src/domain/vehicle.ts';
 import { Matcher } from '../../../src/matcher/matcher.ts';
 import { createChargeJob } from '../../../src/payments/charge.ts';
 import { createRefundJob } from '../../../src/payments/refund.ts';
 import { limitConcurrency } from '../../../src/postgres/batched-reads.ts';
 import { connect } from '../../../src/postgres/connect.ts';
-import type { Relay } from '../../../src/queues/relay.ts';
-import { Closers } from '../../../src/runtime/closers.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { createLogger } from '../../../src/telemetry.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
-import { NO_SECRETS } from '../../harness/secrets.ts';
+import { startDispatch } from '../../harness/dispatch-here.ts';
+import { NO_EXTRAS } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
@@ -35,19 +27,6 @@ const DRAIN_ROUNDS = 6;
 /** Longer than SET_ASIDE_MS and a pass of the planner. */
 const PLANNED_CONVERGE_MS = 25_000;
 
-/** What an order says that says nothing but times. */
-const NO_EXTRAS: OrderExtras = {
-  ...NO_TIMES,
-  externalId: null,
-  metadata: {},
-  items: [],
-  pickupInstructions: null,
-  dropoffInstructions: null,
-  leaveAtDoor: false,
-  size: DEFAULT_SIZE,
-  scenario: null,
-};
-
 /**
  * One API process's dispatch, jobs and notices on a real database: everything but HTTP and the queues.
  *
@@ -58,10 +37,7 @@ export async function openProcess(
   tiers: Tiers,
   gate?: Gate,
 ): Promise<System & { close(): Promise<void> }> {
-  const logger = createLogger('silent');
-  const closers = new Closers(logger);
   const sql = connect({ url, applicationName: PROCESS_ID, max: 12 });
-  closers.add('sql', () => sql.end({ timeout: 5 }));
   const matcher = new Matcher(tiers, gate !== undefined);
   // Each moment is later than the last one, as a driver's positions must be.
   let lastMs = 0;
@@ -69,26 +45,11 @@ export async function openProcess(
     lastMs = Math.max(lastMs + 0.001, Date.now());
     return lastMs;
   };
-  const clock = { now };
   const open = storeOf(sql, PROCESS_ID);
   const store: Store = gate ? guarded(open, gate) : open;
-  const tierTable = new LoadedTiers(gate ? store : { loadTiers: async () => tiers }, matcher);
-  const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
-  const paymentWait = {
-    paymentWithin: async (): Promise<PaymentStatus> => 'processing',
-    recheck: async () => undefined,
-  };
-  const events = new OrderEvents();
-  const pace = { orderTook: () => undefined };
-  const parts = { store, matcher, tiers: tierTable, relay, paymentWait, pace, events, clock, logger, closers };
-  const config = { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 } } as Config;
-  const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
-  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  const forget = () => undefined;
-  const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
-  const feed = { credentials, secrets: NO_SECRETS, database: { sql, processId: PROCESS_ID } };
-  await followChanges({ ...parts, ...dispatch, ...feed });
-  dispatch.startPlanning();
+  const tierSource = gate ? store : { loadTiers: async () => tiers };
+  const own = { store, matcher, sql, processId: PROCESS_ID, clock: { now }, tierSource };
+  const { dispatch, parts } = await startDispatch(own);
 
   const bank = openBank();
   const chargeJob = createChargeJob({ ...parts, stripe: bank, orderLocks: limitConcurrency(4) });
@@ -189,7 +150,10 @@ export async function openProcess(
       }
       return ledgerDiffers(bank, model) ?? compareTables(sql, model, true);
     },
-    close: () => closers.closeAll(),
+    async close() {
+      await parts.closers.closeAll();
+      await sql.end({ timeout: 5 });
+    },
   };
 }
 

@@ -94,8 +94,22 @@ test('records of a service that kept its promises have no finding', () => {
   expect(findBroken(sound())).toEqual([]);
 });
 
+type Plant = (records: Records) => Partial<Records>;
+/** The first order is not as it was. */
+const changed =
+  (changes: Partial<OrderRow>): Plant =>
+  ({ orders }) => ({ orders: orders.map((order, i) => (i === 0 ? { ...order, ...changes } : order)) });
+/** There is an order more, which has a driver and is paid. */
+const oneMore =
+  (changes: Partial<OrderRow>): Plant =>
+  ({ orders, events, payments }) => ({
+    orders: [...orders, orderOf(9, { smsStatus: 'none', ...changes })],
+    events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
+    payments: [...payments, paymentOf(9)],
+  });
+
 /** A planted defect, and the one promise that it breaks. */
-const PLANTED: readonly [string, string, (records: Records) => Partial<Records>][] = [
+const PLANTED: readonly [string, string, Plant][] = [
   ['a lost order', 'lost', ({ heard }) => ({ heard: [...heard, ok(9)], wanted: [...sound().wanted, wantedOf(9)] })],
   [
     'an acknowledged order that is void',
@@ -105,14 +119,7 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
       heard: [...sound().heard, ok(9)],
     }),
   ],
-  [
-    'a key that made two orders',
-    'key',
-    ({ orders, events }) => ({
-      orders: [...orders, orderOf(9, { key: 'key 1', smsStatus: 'none', paymentStatus: 'failed' })],
-      events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
-    }),
-  ],
+  ['a key that made two orders', 'key', oneMore({ key: 'key 1' })],
   ['two answers for a key that name two orders', 'key', ({ heard }) => ({ heard: [...heard, ok(1, 'order 2')] })],
   [
     'an order of a request that was told that nothing happened',
@@ -122,14 +129,9 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
   [
     'a repeat without a key that made a second order',
     'repeat',
-    ({ orders, events, payments }) => ({
+    (all) => ({
+      ...oneMore({ key: null, customer: 'customer 1' })({ ...all, ...changed({ key: null })(all) }),
       wanted: [wantedOf(1, { key: null, repeats: true }), wantedOf(2), wantedOf(3)],
-      orders: [
-        ...orders.map((order) => (order.id === 'order 1' ? { ...order, key: null } : order)),
-        orderOf(9, { key: null, customer: 'customer 1', smsStatus: 'none' }),
-      ],
-      events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
-      payments: [...payments, paymentOf(9)],
     }),
   ],
   ['a missing event', 'steps', ({ events }) => ({ events: events.filter(({ type }) => type !== 'payment_paid') })],
@@ -141,20 +143,8 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
       orders: orders.map((order) => (order.id === 'order 3' ? { ...order, status: 'returned' as const } : order)),
     }),
   ],
-  [
-    'a status that no event led to',
-    'steps',
-    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), status: 'picked_up' }, ...orders.slice(1)] }),
-  ],
-  [
-    'a double assignment',
-    'driver',
-    ({ orders, events, payments }) => ({
-      orders: [...orders, orderOf(9, { driverId: 'driver 1', smsStatus: 'none' })],
-      events: [...events, ...eventsOf(9, 'created', 'driver_assigned')],
-      payments: [...payments, paymentOf(9)],
-    }),
-  ],
+  ['a status that no event led to', 'steps', changed({ status: 'picked_up' })],
+  ['a double assignment', 'driver', oneMore({ driverId: 'driver 1' })],
   [
     'a driver who carried two orders for a while',
     'driver',
@@ -165,11 +155,7 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
       payouts: [payoutOf(8, { driverId: 'driver 7' }), payoutOf(9, { driverId: 'driver 7' })],
     }),
   ],
-  [
-    'an order with another driver than its events say',
-    'driver',
-    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), driverId: 'driver 9' }, ...orders.slice(1)] }),
-  ],
+  ['an order with another driver than its events say', 'driver', changed({ driverId: 'driver 9' })],
   [
     'an active order without a driver',
     'driver',
@@ -193,11 +179,7 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
     ({ refunds }) => ({ refunds: [...refunds, { ...refundOf(2), paymentIntent: 'pi 9', amount: 799 }] }),
   ],
   ['a refund of an order that goes on', 'charge', ({ refunds }) => ({ refunds: [...refunds, refundOf(1)] })],
-  [
-    'a charge of an order that counts as failed',
-    'charge',
-    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), paymentStatus: 'failed' }, ...orders.slice(1)] }),
-  ],
+  ['a charge of an order that counts as failed', 'charge', changed({ paymentStatus: 'failed' })],
   ['a delivery without a payout', 'payout', delivered],
   ["another driver's payout", 'payout', (all) => ({ ...delivered(all), payouts: [payoutOf(2, { driverId: 'x' })] })],
   ['a payout of an order that goes on', 'payout', () => ({ payouts: [payoutOf(1)] })],
@@ -223,21 +205,14 @@ const PLANTED: readonly [string, string, (records: Records) => Partial<Records>]
   ['a forgotten charge', 'charge', ({ payments }) => ({ payments: payments.slice(1) })],
   ['a forgotten refund', 'charge', () => ({ refunds: [] })],
   ['a double refund', 'charge', () => ({ refunds: [refundOf(2), refundOf(2)] })],
-  [
-    'a charge that was never recorded',
-    'charge',
-    ({ orders }) => ({ orders: [{ ...(orders[0] as OrderRow), paymentStatus: 'processing' }, ...orders.slice(1)] }),
-  ],
+  ['a charge that was never recorded', 'charge', changed({ paymentStatus: 'processing' })],
   ['a double text', 'text', ({ texts }) => ({ texts: [...texts, textOf(1)] })],
   ['a text without consent', 'text', () => ({ wanted: [wantedOf(1, { smsOptIn: false }), wantedOf(2), wantedOf(3)] })],
   ['a text that only the tables know of', 'text', ({ texts }) => ({ texts: texts.slice(1) })],
   [
     'a text that was never sent',
     'text',
-    ({ orders, texts }) => ({
-      orders: [{ ...(orders[0] as OrderRow), smsStatus: 'queued' }, ...orders.slice(1)],
-      texts: texts.slice(1),
-    }),
+    (all) => ({ ...changed({ smsStatus: 'queued' })(all), texts: all.texts.slice(1) }),
   ],
 ];
 

@@ -1,4 +1,4 @@
-import { later } from './later.ts';
+import { until } from './later.ts';
 import type { Process, World } from './world.ts';
 
 /** An assignment, and who had the right to plan by the snapshot of its statement. */
@@ -12,7 +12,6 @@ export type Assignment = {
 };
 export type LeaseRow = { readonly holder: string; readonly epoch: number };
 
-const POLL_MS = 20;
 const LEASE_MS = 30_000;
 
 /** Assignments by a process without the right to plan, in a world whose orders are all planned. */
@@ -55,25 +54,18 @@ export async function watchAssigners({ sql }: World): Promise<{ readonly assignm
 }
 
 /** Who plans, once anybody does with an epoch above this one. */
-export async function untilPlanned({ sql }: World, aboveEpoch = 0): Promise<LeaseRow> {
-  const untilMs = performance.now() + LEASE_MS;
-  for (;;) {
-    const [row] = await sql`
+export function untilPlanned({ sql }: World, aboveEpoch = 0): Promise<LeaseRow> {
+  const look = async (): Promise<LeaseRow | undefined> => {
+    const [row] = await sql<LeaseRow[]>`
       select holder, epoch from planner_leases where epoch > ${aboveEpoch} and expires_at > now()`;
-    if (row) return { holder: row.holder, epoch: row.epoch };
-    if (performance.now() > untilMs) throw new Error(`nobody plans with an epoch above ${aboveEpoch}`);
-    await later(POLL_MS);
-  }
+    return row;
+  };
+  return until(`somebody plans with an epoch above ${aboveEpoch}`, look, LEASE_MS);
 }
 
 /** The process that has said that it plans in this epoch; its log level is `info`. */
-export async function plannerOf({ apis }: World, epoch: number): Promise<Process> {
+export function plannerOf({ apis }: World, epoch: number): Promise<Process> {
   const said = `"epoch":${epoch},"msg":"this process plans"`;
-  const untilMs = performance.now() + LEASE_MS;
-  for (;;) {
-    const planner = apis.find((api) => api.output().includes(said));
-    if (planner) return planner;
-    if (performance.now() > untilMs) throw new Error(`no process says that it plans in epoch ${epoch}`);
-    await later(POLL_MS);
-  }
+  const look = () => apis.find((api) => api.output().includes(said));
+  return until(`a process says that it plans in epoch ${epoch}`, look, LEASE_MS);
 }

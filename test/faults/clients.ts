@@ -3,6 +3,7 @@ import { STORE_ADDRESS } from '../harness/order-world.ts';
 import { orderBody } from '../harness/service.ts';
 import type { Random } from '../harness/world.ts';
 import type { Heard, Wanted } from './history.ts';
+import { ask } from './phones.ts';
 import { later, type World } from './world.ts';
 
 const ATTEMPT_MS = 5_000;
@@ -45,6 +46,15 @@ export function anyOrder(
 
 export type Order = ReturnType<typeof anyOrder>;
 
+/** What a reply to an order tells. */
+export function heardOf(op: number, status: number, body: { readonly order?: unknown }): Heard {
+  const outcome = status === 201 ? 'ok' : REFUSED.has(status) ? 'failed' : 'unknown';
+  return { op, outcome, status, orderId: (body.order as { id: string } | undefined)?.id ?? null };
+}
+
+/** What is known without a reply. */
+export const unheard = (op: number): Heard => ({ op, outcome: 'unknown', status: null, orderId: null });
+
 /** Sends it once to one of the API processes and records the answer. */
 export async function send(
   world: Pick<World, 'apis' | 'history'>,
@@ -52,24 +62,11 @@ export async function send(
   random: Random,
 ): Promise<Heard> {
   const api = world.apis[Math.floor(random() * world.apis.length)];
-  let heard: Heard;
-  try {
-    const answer = await fetch(`${api?.url()}/orders/create`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${apiKey}`,
-        'content-type': 'application/json',
-        ...(key === null ? {} : { 'idempotency-key': key }),
-      },
-      body,
-      signal: AbortSignal.timeout(ATTEMPT_MS),
-    });
-    const { order } = (await answer.json()) as { order?: { id: string } };
-    const outcome = answer.status === 201 ? 'ok' : REFUSED.has(answer.status) ? 'failed' : 'unknown';
-    heard = { op, outcome, status: answer.status, orderId: order?.id ?? null };
-  } catch {
-    heard = { op, outcome: 'unknown', status: null, orderId: null };
-  }
+  const headers = key === null ? {} : { 'idempotency-key': key };
+  const sent = { method: 'POST', key: apiKey, body, headers, withinMs: ATTEMPT_MS };
+  const answer = await ask(`${api?.url()}/orders/create`, sent).catch(() => null);
+  // What is not JSON is not the service's.
+  const heard = answer?.body ? heardOf(op, answer.status, answer.body) : unheard(op);
   world.history.hears(heard);
   return heard;
 }

@@ -18,10 +18,10 @@ import { removeFolder } from '../harness/folders.ts';
 import { freePort } from '../harness/free-port.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { findProgram } from '../harness/programs.ts';
-import { later } from './later.ts';
+import { lookUntil, until } from './later.ts';
 import { openNetwork } from './network.ts';
 import { processesOf, signal } from './postgres.ts';
-import { ended, POLL_MS, until } from './programs.ts';
+import { ended } from './programs.ts';
 
 /** Debian's Postgres, since the embedded one lacks pg_basebackup and pg_rewind. */
 const SERVERS = '/usr/lib/postgresql';
@@ -123,9 +123,11 @@ export async function openCluster(isNetworked = false): Promise<Cluster> {
     const postmasters = nodes.flatMap((node) => node.firsts().slice(1));
     await Promise.all(children.toReversed().map(ended));
     for (const pid of postmasters) signal(pid, 'SIGQUIT');
-    const untilMs = performance.now() + STEP_MS;
-    while (postmasters.some((pid) => processesOf([pid]).length > 0) && performance.now() < untilMs)
-      await later(POLL_MS);
+    await lookUntil(
+      () => processesOf(postmasters),
+      ({ length }) => length === 0,
+      STEP_MS,
+    );
     network?.close();
     removeFolder(folder);
   };

@@ -1,6 +1,7 @@
 import type { StoreEvent } from '../../src/domain/store-event.ts';
 import type { BenchStore } from '../harness/order-world.ts';
 import type { Random } from '../harness/world.ts';
+import { ask } from './phones.ts';
 import { any } from './row.ts';
 import { later, type World } from './world.ts';
 
@@ -25,15 +26,9 @@ export function startReaders(world: World, random: Random) {
   const isOver = () => isStopped || world.isClosed();
 
   async function page(store: BenchStore, query: string): Promise<Page | null> {
-    try {
-      const answer = await fetch(`${any(world.apis, random).url()}/events?${query}`, {
-        headers: { authorization: `Bearer ${store.apiKey}` },
-        signal: AbortSignal.timeout(REQUEST_MS),
-      });
-      if (answer.status === 200) return (await answer.json()) as Page;
-    } catch {
-      // It counts as one that was refused.
-    }
+    const url = `${any(world.apis, random).url()}/events?${query}`;
+    const answer = await ask(url, { key: store.apiKey, withinMs: REQUEST_MS }).catch(() => null);
+    if (answer?.status === 200) return answer.body as Page;
     failed++;
     return null;
   }

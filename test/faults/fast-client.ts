@@ -1,7 +1,7 @@
 import { ConnectionPool } from '../harness/connection-pool.ts';
 import { toWire } from '../harness/paced.ts';
 import type { Random } from '../harness/world.ts';
-import { anyOrder, note, type Order } from './clients.ts';
+import { anyOrder, heardOf, note, type Order, unheard } from './clients.ts';
 import { later, type World } from './world.ts';
 
 const MOST_CONNECTIONS = 4_000;
@@ -46,9 +46,7 @@ export function openFastClient(world: World, random: Random) {
     const millis = millisBy.get(status) ?? [];
     millis.push(performance.now() - sentMs);
     millisBy.set(status, millis);
-    const outcome = status === 201 ? 'ok' : status === 429 || status === 503 ? 'failed' : 'unknown';
-    const orderId = /"order":\{"id":"([^"]+)"/.exec(body)?.[1] ?? null;
-    world.history.hears({ op: order.op, outcome, status: status || null, orderId });
+    world.history.hears(status === 0 ? unheard(order.op) : heardOf(order.op, status, JSON.parse(body)));
   }
 
   return {

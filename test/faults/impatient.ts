@@ -1,19 +1,17 @@
 import { connect } from 'node:net';
 import type { Random } from '../harness/world.ts';
-import { type anyOrder, note } from './clients.ts';
+import { heardOf, note, type Order, unheard } from './clients.ts';
 import type { Heard } from './history.ts';
 import { any } from './row.ts';
+import { addressOf, jsonPost, readAnswer } from './wire.ts';
 import { later, type World } from './world.ts';
 
-/** Told that nothing happened. */
-const REFUSED: ReadonlySet<number> = new Set([429, 500, 503]);
 const PATIENT_MS = 20_000;
 const PAUSE_MS = 50;
 /** Time within which a lost reply is recorded; before that another process may not know of it. */
 const RECORDED_MS = 1_000;
 const GIVE_UP_MS = 90_000;
 
-type Order = ReturnType<typeof anyOrder>;
 type Attempt = {
   /** The reply; null where the connection ended before a whole one came. */
   readonly reply: Promise<Heard>;
@@ -63,35 +61,21 @@ export async function wantImpatiently(world: World, order: Order, random: Random
  * is read.
  */
 function send(url: string, { op, body, apiKey }: Order): Attempt {
-  const { hostname, port, host } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  socket.setNoDelay(true);
-  const head = `POST /orders/create HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${apiKey}\r\n`;
-  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  const socket = connect({ ...addressOf(url), noDelay: true });
+  socket.write(jsonPost('/orders/create', apiKey, Buffer.from(body)));
   const reply = new Promise<Heard>((resolve) => {
-    let text = '';
+    let bytes: Buffer = Buffer.alloc(0);
     const done = () => {
-      const heard = read(text);
+      const answer = readAnswer(bytes)?.answer;
       socket.destroy();
-      resolve({ op, ...(heard ?? { outcome: 'unknown', status: null, orderId: null }) });
+      resolve(answer ? heardOf(op, answer.status, JSON.parse(answer.body)) : unheard(op));
     };
     socket.on('data', (chunk) => {
-      text += String(chunk);
-      if (read(text)) done();
+      bytes = Buffer.concat([bytes, chunk]);
+      if (readAnswer(bytes)) done();
     });
     socket.on('error', done);
     socket.on('close', done);
   });
   return { reply, leave: () => socket.end() };
-}
-
-/** The whole reply; null while a part is missing. */
-function read(text: string): Omit<Heard, 'op'> | null {
-  const [head = '', body] = text.split('\r\n\r\n', 2);
-  const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1]);
-  if (body === undefined || Buffer.byteLength(body) < length) return null;
-  const status = Number(head.split(' ')[1]);
-  const { order } = JSON.parse(body) as { order?: { id: string } };
-  const outcome = status === 201 ? 'ok' : REFUSED.has(status) ? 'failed' : 'unknown';
-  return { outcome, status, orderId: order?.id ?? null };
 }

@@ -17,15 +17,13 @@ import {
   VALUES,
   ZIPS,
 } from './odd-values.ts';
+import { any, below } from './row.ts';
 
 type Tree = { [name: string]: unknown };
 /** Changes an order as an object. */
 type TreeMutation = (order: Tree, random: Random) => void;
 /** Changes its text or bytes. */
 type ByteMutation = (bytes: Buffer, random: Random) => Buffer;
-
-const below = (random: Random, end: number): number => Math.floor(random() * end);
-const any = <T>(values: readonly T[], random: Random): T => values[below(random, values.length)] as T;
 
 /** The path of each field and its longest text (0 for a field without free text). */
 const FIELDS: readonly (readonly [readonly string[], number])[] = [

@@ -1,8 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { later } from './world.ts';
+import { lookUntil } from './world.ts';
 
 const SHOWN_MS = 10_000;
-const POLL_MS = 20;
 
 /** A page's findings: `ran` is set by scripts that must not run. */
 const WATCHING = `
@@ -39,10 +38,12 @@ export async function watchPages(context: BrowserContext, own: string, problems:
 /** A sentence where an element does not show this text in time. */
 export async function misses(page: Page, id: string, text: string): Promise<string[]> {
   const element = page.locator(`#${id}`);
-  for (const untilMs = performance.now() + SHOWN_MS; performance.now() < untilMs; await later(POLL_MS)) {
-    if (withoutTimes(await element.textContent()) === text) return [];
-  }
-  return [`text: #${id} shows ${await element.textContent()}, and not ${text}`];
+  const shown = await lookUntil(
+    () => element.textContent(),
+    (seen) => withoutTimes(seen) === text,
+    SHOWN_MS,
+  );
+  return withoutTimes(shown) === text ? [] : [`text: #${id} shows ${shown}, and not ${text}`];
 }
 
 /** A text without the times until which orders are promised, which no row knows. */
@@ -57,8 +58,5 @@ export async function strangeIn(page: Page): Promise<string[]> {
 /** Checks that the detection works: a text that became markup in this page is noticed. */
 export async function isWatched(page: Page, problems: readonly string[]): Promise<boolean> {
   await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=ran()>')");
-  for (const untilMs = performance.now() + SHOWN_MS; performance.now() < untilMs; await later(POLL_MS)) {
-    if (problems.length > 0) return true;
-  }
-  return false;
+  return lookUntil(() => problems.length > 0, Boolean, SHOWN_MS);
 }

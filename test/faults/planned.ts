@@ -4,7 +4,7 @@ import type { Random } from '../harness/world.ts';
 import { anyOrder, type Order, startLoad } from './clients.ts';
 import { startDeliveries } from './deliveries.ts';
 import type { RowResult } from './row.ts';
-import { later, type World } from './world.ts';
+import { lookUntil, type World } from './world.ts';
 
 /** Time until the next planned order is due: below this an order might count as ready now. */
 const SOONEST_MS = 500;
@@ -48,24 +48,18 @@ export function plannedOrder(world: Pick<World, 'stores'>, random: Random, lates
  * that was not given in time.
  */
 export async function untilAllGiven({ sql }: World): Promise<string[]> {
-  const untilMs = performance.now() + GIVEN_MS;
-  for (;;) {
-    const waiting = await sql`
-      select o.id, o.delivery_tier as tier, extract(epoch from now() - o.created_at)::int as seconds,
-        extract(epoch from o.ready_at - o.created_at)::int as ready, cardinality(o.excluded_driver_ids) as excluded,
-        array(select type from order_events e where e.order_id = o.id order by sequence) as events,
-        (select driver_id || ' in ' || extract(epoch from pickup_at - now())::int || ' s' from plans p
-         where p.order_id = o.id) as plan
-      from orders o where o.status = 'pending_dispatch' and exists (
-        select from driver_positions p where p.driver_id <> all(o.excluded_driver_ids)
-          and abs(p.lat - o.pickup_lat) < ${TOWN_DEGREES} and abs(p.lng - o.pickup_lng) < ${TOWN_DEGREES})
-      limit 20`;
-    if (waiting.length === 0) return [];
-    if (performance.now() > untilMs) {
-      return waiting.map(({ id, ...facts }) => `waits: order ${id} is given to nobody: ${JSON.stringify(facts)}`);
-    }
-    await later(POLL_MS);
-  }
+  const look = () => sql`
+    select o.id, o.delivery_tier as tier, extract(epoch from now() - o.created_at)::int as seconds,
+      extract(epoch from o.ready_at - o.created_at)::int as ready, cardinality(o.excluded_driver_ids) as excluded,
+      array(select type from order_events e where e.order_id = o.id order by sequence) as events,
+      (select driver_id || ' in ' || extract(epoch from pickup_at - now())::int || ' s' from plans p
+       where p.order_id = o.id) as plan
+    from orders o where o.status = 'pending_dispatch' and exists (
+      select from driver_positions p where p.driver_id <> all(o.excluded_driver_ids)
+        and abs(p.lat - o.pickup_lat) < ${TOWN_DEGREES} and abs(p.lng - o.pickup_lng) < ${TOWN_DEGREES})
+    limit 20`;
+  const waiting = await lookUntil(look, (rows) => rows.length === 0, GIVEN_MS, POLL_MS);
+  return waiting.map(({ id, ...facts }) => `waits: order ${id} is given to nobody: ${JSON.stringify(facts)}`);
 }
 
 /** Does something while planned orders come and drivers deliver; afterwards all that can be given has to be. */

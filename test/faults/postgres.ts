@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts';
-import { later } from './later.ts';
+import { later, until } from './later.ts';
 
 /**
  * `fast` ends every session and writes a checkpoint; `immediate` is like a crash, after which the next start
@@ -10,7 +10,6 @@ import { later } from './later.ts';
 export type Shutdown = 'fast' | 'immediate';
 
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
-const POLL_MS = 5;
 const STOP_MS = 30_000;
 
 /** The world's own Postgres, with ways to stop, freeze and restart it. */
@@ -41,11 +40,7 @@ export async function openPostgres(dataDir: string): Promise<Postgres> {
     async restart(how, awayMs = 0) {
       const postmaster = pid();
       process.kill(postmaster, SIGNALS[how]);
-      const untilMs = performance.now() + STOP_MS;
-      while (isAlive(postmaster)) {
-        if (performance.now() > untilMs) throw new Error('Postgres did not stop');
-        await later(POLL_MS);
-      }
+      await until('Postgres stops', () => !isAlive(postmaster), STOP_MS);
       await later(awayMs);
       const { url } = server;
       server = await begin();

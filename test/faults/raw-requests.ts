@@ -1,4 +1,5 @@
 import type { Random } from '../harness/world.ts';
+import { any, below } from './row.ts';
 
 /** The parts of a request of the grammar. */
 type Parts = {
@@ -15,9 +16,6 @@ type Shape = (parts: Parts) => string;
 
 const CREATE = 'POST /orders/create HTTP/1.1\r\n';
 const GET = 'GET /orders/x HTTP/1.1\r\n';
-
-const below = (random: Random, end: number): number => Math.floor(random() * end);
-const any = <T>(values: readonly T[], random: Random): T => values[below(random, values.length)] as T;
 
 /** A header besides valid ones, and the canary behind an empty object. */
 const withHeader =

@@ -7,7 +7,8 @@ import { deployFile } from '../harness/deploy-file.ts';
 import { removeFolder } from '../harness/folders.ts';
 import { freePort } from '../harness/free-port.ts';
 import { type FreshRedis, findRedisServer } from '../harness/redis.ts';
-import { ended, until } from './programs.ts';
+import { until } from './later.ts';
+import { ended } from './programs.ts';
 
 const SENTINELS = 3;
 /** The name by which the sentinels of deploy/sentinel.conf know the servers. */

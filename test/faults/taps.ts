@@ -1,5 +1,6 @@
 import type { OrderStatus } from '../../src/domain/order.ts';
 import type { EventRow } from './checker.ts';
+import { groupBy } from './group-by.ts';
 
 /** The actions of a driver's phone on an order, and the status each leads to. */
 export const LEADS_TO = {
@@ -47,7 +48,7 @@ const nameOf = (tap: Tap): string => `${tap.kind} of ${tap.orderId} by ${tap.dri
 export function judgeTaps(taps: readonly Tap[], events: readonly EventRow[], kept: readonly KeptAction[]): string[] {
   const typeOf = new Map(events.map(({ orderId, sequence, type }) => [`${orderId} ${sequence}`, type]));
   const keptIds = new Set(kept.map(({ driverId, actionId }) => `${driverId} ${actionId}`));
-  const same = grouped(taps, (tap) => `${nameOf(tap)} ${tap.actionId}`);
+  const same = groupBy(taps, (tap) => `${nameOf(tap)} ${tap.actionId}`);
   return [
     ...taps.flatMap((tap) => {
       if (!LEGAL.has(tap.status)) return [`tap: ${nameOf(tap)} was answered with ${tap.status}`];
@@ -82,10 +83,4 @@ function judgeOne(same: readonly Tap[]): string[] {
     ...(answers.size > 1 ? [`tap: ${nameOf(first)} has ${answers.size} answers`] : []),
     ...wrong.map((tap) => `tap: ${nameOf(tap)} is done, and was answered with ${tap.status}, ${tap.told}`),
   ];
-}
-
-function grouped<Value>(values: readonly Value[], keyOf: (value: Value) => string): Map<string, Value[]> {
-  const groups = new Map<string, Value[]>();
-  for (const value of values) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
-  return groups;
 }

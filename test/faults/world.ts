@@ -14,7 +14,7 @@ import { type Environment, newDataDir, type Running, startBuiltService } from '.
 import { fillWorld } from '../harness/stack-world.ts';
 import type { EventRow, OrderRow, PayoutRow, Records } from './checker.ts';
 import { type History, openHistory, readHistory } from './history.ts';
-import { later } from './later.ts';
+import { later, POLL_MS, until } from './later.ts';
 import { openPostgres, type Postgres } from './postgres.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -23,7 +23,6 @@ const OWED_SHOWN = 10;
 /** More than any row makes: what a stand-in forgot would count as never done. */
 const MAX_RECORDS = 1_000_000;
 const READY_MS = 30_000;
-const POLL_MS = 20;
 
 /** A process of the service, which can be killed and started again. */
 export type Process = {
@@ -250,13 +249,7 @@ function isRunning(pid: number): boolean {
 }
 
 async function untilReady(apis: readonly Process[]): Promise<void> {
-  const startedMs = performance.now();
-  for (const api of apis) {
-    while (!(await isReady(api.url()))) {
-      if (performance.now() - startedMs > READY_MS) throw new Error(`${api.name} was not ready in time`);
-      await later(POLL_MS);
-    }
-  }
+  await Promise.all(apis.map((api) => until(`${api.name} is ready`, () => isReady(api.url()), READY_MS)));
 }
 
 async function isReady(url: string): Promise<boolean> {
@@ -335,4 +328,4 @@ async function readRecords(sql: Sql, stripe: StandIn, twilio: StandIn, file: str
   };
 }
 
-export { later } from './later.ts';
+export { later, lookUntil } from './later.ts';

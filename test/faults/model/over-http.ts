@@ -3,6 +3,7 @@ import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
+import { askUntilTaken, TOO_MANY } from '../phones.ts';
 import { any } from '../row.ts';
 import { later, type World } from '../world.ts';
 import type { Model } from './model.ts';
@@ -10,8 +11,6 @@ import type { Answer } from './nouns.ts';
 import type { System } from './system.ts';
 
 const OPERATOR = 'faults';
-const REQUEST_MS = 15_000;
-const RATE_PAUSE_MS = 100;
 /** Longer than the interval of the sweeps, which correct a notice that was read too early. */
 const CONVERGE_MS = 20_000;
 
@@ -46,27 +45,12 @@ export function overHttp(
   const ended: Model[] = [];
   const convergedMs: number[] = [];
 
-  async function ask(path: string, asked: Asked): Promise<Heard> {
-    const { method = 'POST', secret, body, headers } = asked;
-    const isPhoto = body instanceof Uint8Array;
-    const answer = await fetch(`${any(world.apis, random).url()}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${secret}`,
-        'content-type': isPhoto ? 'image/jpeg' : 'application/json',
-        ...headers,
-      },
-      body: isPhoto ? Buffer.from(body) : JSON.stringify(body ?? {}),
-      signal: AbortSignal.timeout(REQUEST_MS),
-    });
+  async function askAny(path: string, { secret, ...asked }: Asked): Promise<Heard> {
     // A driver may send so many requests a second.
-    if (answer.status === 429) {
-      await answer.arrayBuffer();
-      await later(RATE_PAUSE_MS);
-      return ask(path, asked);
-    }
-    const replayed = answer.headers.get('idempotent-replayed') === 'true';
-    return { status: answer.status, replayed, body: (await answer.json()) as Reply };
+    const url = `${any(world.apis, random).url()}${path}`;
+    const sent = { method: 'POST', key: secret, body: {}, ...asked };
+    const { status, headers, body } = await askUntilTaken(url, sent, TOO_MANY);
+    return { status, replayed: headers.get('idempotent-replayed') === 'true', body: body as Reply };
   }
 
   const keyed = (key: string | null) => (key === null ? {} : { headers: { 'idempotency-key': key } });
@@ -85,13 +69,13 @@ export function overHttp(
         dropoff_address: dropoff,
         delivery_tier: tierId,
       });
-      const heard = await ask('/orders/create', { secret: apiKey, body, ...keyed(key) });
+      const heard = await askAny('/orders/create', { secret: apiKey, body, ...keyed(key) });
       if (heard.status !== 201) return refusalOf(heard);
       const { id, status } = heard.body.order as { id: string; status: string };
       return { kind: heard.replayed ? 'replayed' : 'created', orderId: id, status };
     },
     async cancel({ apiKey }, orderId, reason, key) {
-      const heard = await ask(`/orders/${orderId}/cancel`, { secret: apiKey, body: { reason }, ...keyed(key) });
+      const heard = await askAny(`/orders/${orderId}/cancel`, { secret: apiKey, body: { reason }, ...keyed(key) });
       if (heard.status !== 200) return refusalOf(heard);
       if (heard.replayed) return { kind: 'replayed' };
       return { kind: heard.body.message?.includes('before') ? 'already' : 'cancelled' };
@@ -104,11 +88,11 @@ export function overHttp(
     },
     nudge: (orderId) => storeOf(sql, OPERATOR).nudgeOrder(orderId),
     async setDuty({ token }, onDuty) {
-      const heard = await ask('/driver/duty', { method: 'PUT', secret: token, body: { on_duty: onDuty } });
+      const heard = await askAny('/driver/duty', { method: 'PUT', secret: token, body: { on_duty: onDuty } });
       return heard.status === 200 ? { kind: 'done' } : refusalOf(heard);
     },
     async move({ token }, { lat, lng }) {
-      await ask('/driver/location', { secret: token, body: { lat, lng } });
+      await askAny('/driver/location', { secret: token, body: { lat, lng } });
       // Until then another process may assign an order by the driver's last position.
       await later(3 * POSITION_BROADCAST_MS);
     },
@@ -119,7 +103,7 @@ export function overHttp(
       const isDelivery = step === 'deliver';
       const query = isDelivery && actionId !== null ? `?${new URLSearchParams(stamp)}` : '';
       const body = isDelivery ? photo : { ...stamp, ...(hasReason ? { reason } : {}) };
-      const heard = await ask(`/driver/orders/${orderId}/${step}${query}`, { secret: token, body });
+      const heard = await askAny(`/driver/orders/${orderId}/${step}${query}`, { secret: token, body });
       return heard.status === 200 ? { kind: 'done', status: heard.body.order?.status as string } : refusalOf(heard);
     },
     makeReady: notOverHttp,

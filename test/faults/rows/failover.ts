@@ -4,7 +4,7 @@ import { anyOrder, note, send } from '../clients.ts';
 import { type Cluster, type ClusterNode, openCluster } from '../cluster.ts';
 import { ask } from '../phones.ts';
 import { type Row, underLoad } from '../row.ts';
-import { later, type World } from '../world.ts';
+import { keepOn, later, type World } from '../world.ts';
 
 /** The promise: orders are accepted again, from when there is a new primary. */
 const FAILED_OVER_MS = 10_000;
@@ -130,20 +130,20 @@ type Unready = {
 };
 
 /** Asks processes from now on whether they are ready, each until it has said that it is not. */
-function askReadiness({ apis, isClosed }: World) {
+function askReadiness(world: World) {
+  const { apis } = world;
   const startedMs = performance.now();
   const saidMs = new Map<string, number>();
-  let isStopped = false;
-  const running = apis.map(async ({ name, url }) => {
-    for (; !isStopped && !isClosed() && !saidMs.has(name); await later(TRY_MS)) {
+  const asking = apis.map(({ name, url }) =>
+    keepOn(world, TRY_MS, async () => {
+      if (saidMs.has(name)) return;
       const { status } = await ask(`${url()}/readyz`).catch(() => ({ status: null }));
       if (status === 503) saidMs.set(name, performance.now() - startedMs);
-    }
-  });
+    }),
+  );
   return {
     async stop(): Promise<Unready> {
-      isStopped = true;
-      await Promise.all(running);
+      await Promise.all(asking.map((each) => each.stop()));
       const ready = apis.filter(({ name }) => !saidMs.has(name));
       return {
         after: [...[...saidMs.values()].map((ms) => `${inSeconds(ms)} s`), ...ready.map(() => 'never')].join(', '),

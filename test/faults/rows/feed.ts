@@ -4,11 +4,11 @@ import { storeOf } from '../../harness/store.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../../harness/webhooks.ts';
 import { findMisread, type Seen, startReaders } from '../event-readers.ts';
 import { any, underLoad } from '../row.ts';
-import { later, type Process, type World } from '../world.ts';
+import { lookUntil, type Process, type World } from '../world.ts';
 
 const CATCH_UP_MS = 60_000;
 const CAUGHT_MS = 3_000;
-const POLL_MS = 20;
+const POLL_MS = 200;
 
 type Witness = { readonly readers: ReturnType<typeof startReaders>; readonly receiver: WebhookReceiver };
 const witnesses = new WeakMap<World, Witness>();
@@ -78,14 +78,9 @@ async function heldUp({ sql, postgres }: World, work: () => Promise<unknown>): P
   });
   try {
     await holder.unsafe('begin; select from event_head for update').simple();
-    const untilMs = performance.now() + CAUGHT_MS;
-    for (let isCaught = false; !isCaught && performance.now() < untilMs; ) {
-      const [row] = await sql`
-        select exists (select from pg_stat_activity where query like '%unnumbered_events%'
-                       and cardinality(pg_blocking_pids(pid)) > 0) as is`;
-      isCaught = row?.is;
-      if (!isCaught) await later(POLL_MS);
-    }
+    const look = () => sql`
+      select from pg_stat_activity where query like '%unnumbered_events%' and cardinality(pg_blocking_pids(pid)) > 0`;
+    await lookUntil(look, ({ length }) => length > 0, CAUGHT_MS);
     await work();
   } finally {
     await holder.end({ timeout: 1 });
@@ -100,19 +95,16 @@ const endWriters = ({ sql }: World) => sql`
 /** Waits until every event has its number and every follower has read it. */
 export async function untilRead(world: World, seen: readonly Seen[]): Promise<string[]> {
   await world.untilDone();
-  const untilMs = performance.now() + CATCH_UP_MS;
-  for (;;) {
+  const look = async (): Promise<string[]> => {
     const rows = await world.sql`
       select retailer_id as id, count(*)::int as events from store_events group by retailer_id`;
     const counts = new Map(rows.map(({ id, events }) => [id, events]));
     const behind = seen.filter(({ store, followed }) => followed.length < (counts.get(store.id) ?? 0));
-    if (behind.length === 0) return [];
-    if (performance.now() > untilMs)
-      return behind.map(({ store, followed }) => {
-        return `events: the reader of ${store.id} saw ${followed.length} of ${counts.get(store.id)}`;
-      });
-    await later(POLL_MS * 10);
-  }
+    return behind.map(({ store, followed }) => {
+      return `events: the reader of ${store.id} saw ${followed.length} of ${counts.get(store.id)}`;
+    });
+  };
+  return lookUntil(look, ({ length }) => length === 0, CATCH_UP_MS, POLL_MS);
 }
 
 /** Numbers begin with 1 and have no gaps, and within an order they follow its sequence. */

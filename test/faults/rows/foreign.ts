@@ -5,15 +5,13 @@ import { driverToken } from '../../harness/stack-world.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, want } from '../clients.ts';
-import { smallPhoto } from '../phones.ts';
+import { askUntilTaken, smallPhoto, TOO_MANY } from '../phones.ts';
 import { any, inWorld, type Row, repeat } from '../row.ts';
-import { later, type World } from '../world.ts';
+import type { World } from '../world.ts';
 
 const AT_ONCE = 16;
 const ORDERS = 60;
 const PHOTO_NAME = `${'0'.repeat(32)}.jpg`;
-const REQUEST_MS = 15_000;
-const PHOTO_PAUSE_MS = 50;
 
 /** Every id and secret that names something of a store. */
 type Named = {
@@ -22,106 +20,71 @@ type Named = {
   readonly apiKey: string;
   /** Of an organization of which the store is the only one. */
   readonly organizationKey: string;
-  readonly driverToken: string;
+  readonly token: string;
   readonly trackingToken: string;
   readonly updatedMicros: string;
 };
 type Asked = {
   readonly method: string;
   readonly path: string;
-  readonly secret?: string;
+  readonly key?: string;
   readonly body?: object | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 };
 type Route = (named: Named, intruder: Named, photo: Buffer) => Asked;
 
+const get = (path: string, key?: string): Asked => ({ method: 'GET', path, ...(key === undefined ? {} : { key }) });
+const post = (path: string, key: string, body: object, headers: Record<string, string> = {}): Asked => {
+  return { method: 'POST', path, key, body, headers };
+};
 const step =
   (name: string, body: object = {}): Route =>
-  ({ orderId }, { driverToken }) => ({
-    method: 'POST',
-    path: `/driver/orders/${orderId}/${name}`,
-    secret: driverToken,
-    body,
-  });
+  ({ orderId }, { token }) =>
+    post(`/driver/orders/${orderId}/${name}`, token, body);
 const cancel =
   (headers: Record<string, string>): Route =>
-  ({ orderId }, { apiKey }) => ({
-    method: 'POST',
-    path: `/orders/${orderId}/cancel`,
-    secret: apiKey,
-    body: { reason: 'other' },
-    headers,
-  });
+  ({ orderId }, { apiKey }) =>
+    post(`/orders/${orderId}/cancel`, apiKey, { reason: 'other' }, headers);
+/** A page of a list from behind an order on. */
+const listAfter = ({ orderId, updatedMicros }: Named): string =>
+  `/orders?cursor=${Buffer.from(`${updatedMicros}:${orderId}`).toString('base64url')}`;
 
 /**
  * Every route with an id or a secret, called by somebody it does not belong to, or with another kind of
  * secret.
  */
 const ROUTES: readonly Route[] = [
-  ({ orderId }, { apiKey }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: apiKey }),
-  ({ orderId }, { organizationKey }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: organizationKey }),
-  ({ retailerId }, { organizationKey }) => ({
-    method: 'GET',
-    path: `/orders?retailer_id=${retailerId}`,
-    secret: organizationKey,
-  }),
-  ({ orderId, updatedMicros }, { organizationKey }) => ({
-    method: 'GET',
-    path: `/orders?cursor=${Buffer.from(`${updatedMicros}:${orderId}`).toString('base64url')}`,
-    secret: organizationKey,
-  }),
-  ({ orderId }, { organizationKey }) => ({
-    method: 'POST',
-    path: `/orders/${orderId}/cancel`,
-    secret: organizationKey,
-    body: { reason: 'other' },
-  }),
-  ({ organizationKey }) => ({ method: 'GET', path: '/driver/orders', secret: organizationKey }),
+  ({ orderId }, { apiKey }) => get(`/orders/${orderId}`, apiKey),
+  ({ orderId }, { organizationKey }) => get(`/orders/${orderId}`, organizationKey),
+  ({ retailerId }, { organizationKey }) => get(`/orders?retailer_id=${retailerId}`, organizationKey),
+  (named, { organizationKey }) => get(listAfter(named), organizationKey),
+  ({ orderId }, { organizationKey }) => post(`/orders/${orderId}/cancel`, organizationKey, { reason: 'other' }),
+  ({ organizationKey }) => get('/driver/orders', organizationKey),
   cancel({}),
   cancel({ 'idempotency-key': 'used by the other store' }),
-  ({ orderId, updatedMicros }, { apiKey }) => ({
-    method: 'GET',
-    path: `/orders?cursor=${Buffer.from(`${updatedMicros}:${orderId}`).toString('base64url')}`,
-    secret: apiKey,
-  }),
-  ({ retailerId }, { apiKey }) => ({
-    method: 'POST',
-    path: '/orders/create',
-    secret: apiKey,
-    body: orderBody(retailerId),
-  }),
-  ...['cancellation', 'photo'].map(
-    (what): Route =>
-      ({ orderId }, { apiKey }) => ({
-        method: 'GET',
-        path: `/orders/${orderId}/${what}`,
-        secret: apiKey,
-      }),
-  ),
-  ({ orderId }, { apiKey }) => ({ method: 'POST', path: `/orders/${orderId}/charge`, secret: apiKey, body: {} }),
-  ({ retailerId }, { apiKey }) => ({ method: 'POST', path: '/quotes', secret: apiKey, body: orderBody(retailerId) }),
-  ({ driverToken }) => ({ method: 'GET', path: '/account', secret: driverToken }),
+  (named, { apiKey }) => get(listAfter(named), apiKey),
+  ({ retailerId }, { apiKey }) => post('/orders/create', apiKey, orderBody(retailerId)),
+  ({ orderId }, { apiKey }) => get(`/orders/${orderId}/cancellation`, apiKey),
+  ({ orderId }, { apiKey }) => get(`/orders/${orderId}/photo`, apiKey),
+  ({ orderId }, { apiKey }) => post(`/orders/${orderId}/charge`, apiKey, {}),
+  ({ retailerId }, { apiKey }) => post('/quotes', apiKey, orderBody(retailerId)),
+  ({ token }) => get('/account', token),
   step('pick-up'),
   step('pick-up', { action_id: 'used' }),
   step('release', { reason: 'vehicle' }),
   step('undeliverable', { reason: 'refused' }),
   step('return'),
-  ({ orderId }, { driverToken }, photo) => ({
-    method: 'POST',
-    path: `/driver/orders/${orderId}/deliver`,
-    secret: driverToken,
-    body: photo,
-  }),
-  ({ apiKey }) => ({ method: 'GET', path: '/driver/orders', secret: apiKey }),
-  ({ apiKey }) => ({ method: 'PUT', path: '/driver/duty', secret: apiKey, body: { on_duty: false } }),
-  ({ trackingToken }) => ({ method: 'GET', path: '/driver/orders', secret: trackingToken }),
-  ({ trackingToken }) => ({ method: 'GET', path: '/orders', secret: trackingToken }),
-  ({ driverToken }) => ({ method: 'GET', path: '/orders', secret: driverToken }),
-  ({ orderId, driverToken }) => ({ method: 'GET', path: `/orders/${orderId}`, secret: driverToken }),
-  ({ orderId }) => ({ method: 'GET', path: `/orders/${orderId}` }),
-  ({ orderId }) => ({ method: 'GET', path: `/track/${orderId}/status` }),
-  ({ apiKey }) => ({ method: 'GET', path: `/track/${apiKey}` }),
-  ({ driverToken }) => ({ method: 'GET', path: `/track/${driverToken}/photo` }),
+  ({ orderId }, { token }, photo) => post(`/driver/orders/${orderId}/deliver`, token, photo),
+  ({ apiKey }) => get('/driver/orders', apiKey),
+  ({ apiKey }) => ({ method: 'PUT', path: '/driver/duty', key: apiKey, body: { on_duty: false } }),
+  ({ trackingToken }) => get('/driver/orders', trackingToken),
+  ({ trackingToken }) => get('/orders', trackingToken),
+  ({ token }) => get('/orders', token),
+  ({ orderId, token }) => get(`/orders/${orderId}`, token),
+  ({ orderId }) => get(`/orders/${orderId}`),
+  ({ orderId }) => get(`/track/${orderId}/status`),
+  ({ apiKey }) => get(`/track/${apiKey}`),
+  ({ token }) => get(`/track/${token}/photo`),
 ];
 
 export const foreignIds: Row = {
@@ -168,7 +131,7 @@ async function makeOrders(world: World, random: Random): Promise<Named[]> {
     retailerId: row.retailer_id,
     apiKey: keys.get(row.retailer_id) as string,
     organizationKey: organizationKeys.get(row.retailer_id) as string,
-    driverToken: row.driver_id ? driverToken(row.driver_id) : newSecret('driver_token'),
+    token: row.driver_id ? driverToken(row.driver_id) : newSecret('driver_token'),
     trackingToken: row.tracking_token,
     updatedMicros: row.micros,
   }));
@@ -189,7 +152,7 @@ const nobodys = ({ updatedMicros }: Named): Named => ({
   retailerId: newId(),
   apiKey: newSecret('api_key'),
   organizationKey: newSecret('organization_key', 'test'),
-  driverToken: newSecret('driver_token'),
+  token: newSecret('driver_token'),
   trackingToken: newTrackingToken(),
   updatedMicros,
 });
@@ -203,7 +166,7 @@ async function compare(
   photo: Buffer,
 ): Promise<string | null> {
   const foreign = any(all, random);
-  const others = all.filter((one) => one.retailerId !== foreign.retailerId && one.driverToken !== foreign.driverToken);
+  const others = all.filter((one) => one.retailerId !== foreign.retailerId && one.token !== foreign.token);
   const intruder = any(others, random);
   const asked = route(foreign, intruder, photo);
   const [one, other] = await Promise.all([
@@ -217,31 +180,13 @@ async function compare(
 
 /** The whole reply without the parts that always differ. */
 async function send(
-  world: World,
+  { apis }: World,
   random: Random,
-  asked: Asked,
+  { path, ...sent }: Asked,
 ): Promise<{ status: number; headers: [string, string][]; text: string }> {
-  const { method, path, secret, body, headers } = asked;
-  const isPhoto = Buffer.isBuffer(body);
-  const answer = await fetch(`${any(world.apis, random).url()}${path}`, {
-    method,
-    headers: {
-      ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-      ...(body ? { 'content-type': isPhoto ? 'image/jpeg' : 'application/json' } : {}),
-      ...headers,
-    },
-    ...(body ? { body: isPhoto ? Uint8Array.from(body) : JSON.stringify(body) } : {}),
-    signal: AbortSignal.timeout(REQUEST_MS),
-  });
-  // A driver sends one photo at a time.
-  if (isPhoto && answer.status === 429) {
-    await answer.arrayBuffer();
-    await later(PHOTO_PAUSE_MS);
-    return send(world, random, asked);
-  }
-  const text = (await answer.text()).replace(/"request_id":"[^"]*"/, '"request_id":""');
-  const told = [...answer.headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
-  return { status: answer.status, headers: told, text };
+  const { status, headers, text } = await askUntilTaken(`${any(apis, random).url()}${path}`, sent, TOO_MANY);
+  const told = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+  return { status, headers: told, text: text.replace(/"request_id":"[^"]*"/, '"request_id":""') };
 }
 
 /** Everything that a stranger could have changed. */

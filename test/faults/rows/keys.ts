@@ -2,6 +2,7 @@ import { hashSecret, newId, newSecret } from '../../../src/domain/ids.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
+import { ask } from '../phones.ts';
 import { any, inWorld, type Row, type RowResult } from '../row.ts';
 import { later, type World } from '../world.ts';
 
@@ -30,13 +31,8 @@ async function shut({ sql }: World, { id, point, dropoff }: Store, random: Rando
 
 /** Whether a body with `retailer_id` alone is refused for its key, asked of one API process. */
 async function isRefusedKey(url: string, { id, apiKey }: Store): Promise<boolean> {
-  const answer = await fetch(`${url}/orders/create`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ retailer_id: id }),
-  });
-  await answer.arrayBuffer();
-  return answer.status === 401;
+  const { status } = await ask(`${url}/orders/create`, { method: 'POST', key: apiKey, body: { retailer_id: id } });
+  return status === 401;
 }
 
 /** Revokes one store's key while its requests are in flight; from then on every process must refuse it. */
@@ -96,10 +92,8 @@ const PAUSE_MS = 20;
 /** Guesses keys one at a time until stopped; counts the answers. */
 async function guess(url: string, isOver: () => boolean, answers: Map<number, number>): Promise<void> {
   while (!isOver()) {
-    const headers = { authorization: `Bearer ${newSecret('api_key')}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${url}/orders/create`, { method: 'POST', headers, body: '{}' });
-    await answer.arrayBuffer();
-    answers.set(answer.status, (answers.get(answer.status) ?? 0) + 1);
+    const { status } = await ask(`${url}/orders/create`, { method: 'POST', key: newSecret('api_key'), body: {} });
+    answers.set(status, (answers.get(status) ?? 0) + 1);
   }
 }
 

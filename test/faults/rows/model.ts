@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import sharp from 'sharp';
+import type { Tiers } from '../../../src/domain/tier.ts';
+import type { Sql } from '../../../src/postgres/connect.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyCommand, anyPlanned, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
@@ -8,8 +9,9 @@ import { openProcess } from '../model/in-process.ts';
 import { overHttp } from '../model/over-http.ts';
 import { runSequence } from '../model/sequence.ts';
 import { compareTables } from '../model/tables.ts';
-import { findings as brokenPromises, type Row } from '../row.ts';
-import { openWorld } from '../world.ts';
+import { smallPhoto } from '../phones.ts';
+import { inWorld, type Row, type RowResult } from '../row.ts';
+import type { World } from '../world.ts';
 
 /** Places with a running sequence, far from each other. */
 const PLACES = 8;
@@ -55,36 +57,38 @@ function problemOf({ seed, counterexample, errorInstance }: fc.RunDetails<[Comma
   return `${(errorInstance as Error | null)?.message} (seed ${seed}; after ${JSON.stringify(counterexample?.[0])})`;
 }
 
+/** A world without the service, whose tables are those of a process in this one. */
+const inTables = (act: (world: World, tiers: Tiers) => Promise<RowResult>): Promise<RowResult> =>
+  inWorld(
+    { drivers: 0, stores: 0, apis: 0, workers: 0 },
+    async (world) => {
+      // Nothing here tests a power cut, so nothing waits for the disk.
+      await world.sql`alter system set synchronous_commit = off`;
+      await world.sql`select pg_reload_conf()`;
+      return act(world, await storeOf(world.sql).loadTiers());
+    },
+    async () => [],
+  );
+
 export const modelInProcess: Row = {
   name: 'model-in-process',
   what: 'a command of a random sequence, compared with a model; in one process',
   count: 100_000,
   needs: ['redis'],
-  async run(count, random) {
-    const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });
-    const { sql } = world;
-    try {
-      // Nothing here tests a power cut, so nothing waits for the disk.
-      await sql`alter system set synchronous_commit = off`;
-      await sql`select pg_reload_conf()`;
-      const tiers = await storeOf(sql).loadTiers();
-      const process = await openProcess(world.postgres.url, tiers);
+  run: (count, random) =>
+    inTables(async ({ sql, postgres }, tiers) => {
+      const process = await openProcess(postgres.url, tiers);
       const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
       const half = Math.ceil(count / 2);
       const parts = [];
       for (const any of [anyCommand, anyWithSweeps]) parts.push(await runAll(half, random, any, run));
       await process.close();
-      const [row] = await sql`select count(*)::int as orders from orders`;
       return {
         count: parts.reduce((sum, part) => sum + part.count, 0),
-        orders: row?.orders,
+        orders: await countOrders(sql),
         findings: parts.flatMap(({ findings }) => findings),
-        recoveries: [],
       };
-    } finally {
-      await world.close();
-    }
-  },
+    }),
 };
 
 const LONGEST_PLANNED = 80;
@@ -94,27 +98,18 @@ export const modelPlanned: Row = {
   what: 'the same with a planner: orders for later, windows, drivers with room for several, dispatch modes',
   count: 6_000,
   needs: ['redis'],
-  async run(count, random) {
-    const world = await openWorld({ drivers: 0, stores: 0, apis: 0, workers: 0 });
-    const { sql } = world;
-    try {
-      await sql`alter system set synchronous_commit = off`;
-      await sql`select pg_reload_conf()`;
-      const tiers = await storeOf(sql).loadTiers();
-      const process = await openProcess(world.postgres.url, tiers, openGate());
+  run: (count, random) =>
+    inTables(async ({ sql, postgres }, tiers) => {
+      const process = await openProcess(postgres.url, tiers, openGate());
       const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
       // One place, as its commands hold back the planner of all.
       const ran = await runAll(count, random, anyPlanned, run, LONGEST_PLANNED, 1);
       await process.close();
       const [row] = await sql`
-        select (select count(*) from orders)::int as orders,
-          (select count(*) from order_events where considered like '% costlier %')::int as chosen`;
+        select count(*)::int as chosen from order_events where considered like '% costlier %'`;
       const notes = [`of ${row?.chosen} assignments the record says what they cost beside other drivers`];
-      return { ...ran, orders: row?.orders, recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
-  },
+      return { ...ran, orders: await countOrders(sql), notes };
+    }),
 };
 
 export const modelOverHttp: Row = {
@@ -122,31 +117,26 @@ export const modelOverHttp: Row = {
   what: 'a request of a random sequence, compared with a model; over HTTP, at any of three API processes',
   count: 2_000,
   needs: ['redis'],
-  async run(count, random) {
-    const world = await openWorld({ drivers: 0, stores: 0, apis: 3, workers: 2 });
-    const { sql } = world;
-    try {
+  run: (count, random) =>
+    inWorld({ drivers: 0, stores: 0, apis: 3, workers: 2 }, async (world) => {
+      const { sql } = world;
       const tiers = await storeOf(sql).loadTiers();
-      const photo = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'green' } })
-        .jpeg()
-        .toBuffer();
-      const service = overHttp(world, random, photo);
+      const service = overHttp(world, random, await smallPhoto());
       const run = (commands: readonly Command[]) => runSequence(service, { sql, tiers }, commands);
-      const ran = await runAll(count, random, anyRequest, run, LONGEST_OVER_HTTP);
-      const findings = [...ran.findings, ...(await brokenPromises(world))];
-      for (const model of service.ended) {
-        const problem = await compareTables(sql, model, false);
-        if (problem !== null) findings.push(`model: ${problem}`);
-      }
-      const [row] = await sql`select count(*)::int as orders from orders`;
+      const { count: done, findings } = await runAll(count, random, anyRequest, run, LONGEST_OVER_HTTP);
+      const check = async (): Promise<string[]> => {
+        const problems = [];
+        for (const model of service.ended) problems.push(await compareTables(sql, model, false));
+        return problems.flatMap((problem) => (problem === null ? [] : [`model: ${problem}`]));
+      };
       const slow = service.convergedMs.filter((ms) => ms > SLOW_MS);
       const most = Math.max(...service.convergedMs).toFixed(0);
       const notes = [
         `of ${service.convergedMs.length} commands ${slow.length} converged later than after ${SLOW_MS} ms; at most ${most} ms`,
       ];
-      return { count: ran.count, orders: row?.orders, findings, recoveries: [], notes };
-    } finally {
-      await world.close();
-    }
-  },
+      return { count: done, orders: await countOrders(sql), findings, check, notes };
+    }),
 };
+
+const countOrders = async (sql: Sql): Promise<number> =>
+  (await sql`select count(*)::int as orders from orders`)[0]?.orders;

@@ -1,15 +1,15 @@
 import { TIER_IDS } from '../../../src/domain/tier.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
-import { anyOrder, note, send } from '../clients.ts';
+import { anyOrder, heardOf, note, type Order, send } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
+import { ask } from '../phones.ts';
 import { any, inWorld, type Row } from '../row.ts';
 import { later, type World } from '../world.ts';
 
 const KEYS_AT_ONCE = 50;
 const MOST_TRIES = 10;
 const PAUSE_MS = 200;
-type Order = ReturnType<typeof anyOrder>;
 
 export const sameKey: Row = {
   name: 'same-key',
@@ -65,18 +65,13 @@ async function sendKeyed(world: World, order: Order, random: Random): Promise<An
 }
 
 async function sendOnce(world: World, { op, key, body, apiKey }: Order, random: Random): Promise<Answer> {
-  const answer = await fetch(`${any(world.apis, random).url()}/orders/create`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': key ?? '' },
-    body,
-    signal: AbortSignal.timeout(15_000),
-  });
-  const { status } = answer;
-  const { order, message } = (await answer.json()) as { order?: { id: string }; message: string };
-  const orderId = order?.id ?? null;
-  world.history.hears({ op, outcome: status === 201 ? 'ok' : 'failed', status, orderId });
-  const isReplayed = answer.headers.get('idempotent-replayed') === 'true';
-  return { status, isReplayed, names: orderId ?? /for order (\S+),/.exec(message)?.[1] };
+  const sent = { method: 'POST', key: apiKey, body, headers: { 'idempotency-key': key ?? '' } };
+  const answer = await ask(`${any(world.apis, random).url()}/orders/create`, sent);
+  const { status, headers } = answer;
+  const said = answer.body as { order?: { id: string }; message: string };
+  world.history.hears({ ...heardOf(op, status, said), outcome: status === 201 ? 'ok' : 'failed' });
+  const names = said.order?.id ?? /for order (\S+),/.exec(said.message)?.[1];
+  return { status, isReplayed: headers.get('idempotent-replayed') === 'true', names };
 }
 
 const MOST_DRIVERS = 20;

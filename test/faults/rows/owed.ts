@@ -1,6 +1,6 @@
 import { newId } from '../../../src/domain/ids.ts';
 import { END_LEASES_ROWS } from '../../../src/queues/sweeper.ts';
-import { later, type World } from '../world.ts';
+import { lookUntil, type World } from '../world.ts';
 
 /** More than one part of ended leases, so that the rest shows whether the parts go on. */
 const OWED_ROWS = END_LEASES_ROWS + 1_000;
@@ -45,11 +45,7 @@ export async function oweMuch({ sql, isClosed }: World): Promise<Owed> {
   };
   return {
     async untilTaken(deadlineMs) {
-      let left = await countLeft();
-      while (left > 0 && performance.now() < deadlineMs) {
-        await later(POLL_MS);
-        left = await countLeft();
-      }
+      const left = await lookUntil(countLeft, (rows) => rows === 0, deadlineMs - performance.now(), POLL_MS);
       isStopped = true;
       await finishing;
       return left > 0 ? [`redis: ${left} of ${OWED_ROWS} owed jobs were not owed again in time after its return`] : [];

@@ -8,7 +8,7 @@ import type { Random } from '../../harness/world.ts';
 import { givenOrder } from '../clients.ts';
 import { HIDDEN, type Image, imagesOf } from '../images.ts';
 import { announce, ask, askUntilTaken, smallPhoto } from '../phones.ts';
-import { inWorld, type Row, repeat } from '../row.ts';
+import { chosen, inWorld, type Row, repeat } from '../row.ts';
 import { keepOn, type World } from '../world.ts';
 
 const DRIVERS_AT_ONCE = 3;
@@ -33,16 +33,15 @@ export const imageBombs: Row = {
   run: (count, random) =>
     inWorld({ drivers: 2_000, stores: 10, apis: 1 }, async (world) => {
       const handovers = { world, random, photo: await smallPhoto() };
-      const images = imagesOf(random).map((image) => ({ image, lot: random() }));
-      const chosen = images.toSorted((a, b) => a.lot - b.lot).slice(0, count);
+      const images = chosen(imagesOf(random), count, random);
       const meter = openMeter(world);
       const problems: string[] = [];
-      await repeat(chosen.length, DRIVERS_AT_ONCE, async (i) => {
-        const { image } = chosen[i] as (typeof chosen)[number];
+      await repeat(images.length, DRIVERS_AT_ONCE, async (i) => {
+        const image = images[i] as Image;
         problems.push(...(await handOver(handovers, image).catch(unanswered(image))));
       });
       const { slow, notes } = await meter.stop();
-      return { count: chosen.length, orders: chosen.length, findings: [...problems, ...slow], notes };
+      return { count: images.length, orders: images.length, findings: [...problems, ...slow], notes };
     }),
 };
 

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Random } from '../../harness/world.ts';
-import { anyOrder, note } from '../clients.ts';
+import { anyOrder, heardOf, note, unheard } from '../clients.ts';
 import { any, inWorld, type Row } from '../row.ts';
 import { later, type World } from '../world.ts';
 
@@ -25,11 +25,10 @@ async function pooled(world: World, random: Random): Promise<string[]> {
     note(world, order);
     try {
       const { status, body } = await post(url, order, agent);
-      const orderId = (JSON.parse(body) as { order?: { id: string } }).order?.id ?? null;
-      world.history.hears({ op: order.op, outcome: status === 201 ? 'ok' : 'unknown', status, orderId });
+      world.history.hears(heardOf(order.op, status, JSON.parse(body)));
       if (status !== 201) found.push(`pool: operation ${order.op} was answered with ${status}`);
     } catch (error) {
-      world.history.hears({ op: order.op, outcome: 'unknown', status: null, orderId: null });
+      world.history.hears(unheard(order.op));
       found.push(`pool: operation ${order.op} met ${(error as { code?: string }).code ?? error}`);
     }
   }

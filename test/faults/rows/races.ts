@@ -3,13 +3,13 @@ import { driverToken } from '../../harness/stack-world.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
 import { givenOrder } from '../clients.ts';
+import { ask } from '../phones.ts';
 import { any, inWorld, type Row, repeat } from '../row.ts';
-import { later, type World } from '../world.ts';
+import { later, lookUntil, type World } from '../world.ts';
 
 /** Long against everything else, so that most charges are in flight when the race begins. */
 const STRIPE_MS = 150;
 const AT_ONCE = 20;
-const REQUEST_MS = 15_000;
 const FREED_MS = 20_000;
 const PHOTO = `${'0'.repeat(32)}.jpg`;
 const NO_STAMP = { actionId: null, capturedAt: null };
@@ -92,16 +92,11 @@ async function post(
   body: object,
   headers: Record<string, string>,
 ): Promise<boolean> {
-  const answer = await fetch(`${any(apis, random).url()}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(REQUEST_MS),
-  });
-  const said = await answer.text();
-  if (answer.status === 200) return true;
-  if (answer.status === 409 && said.includes('illegal_transition')) return false;
-  throw new Error(`${path} was answered with ${answer.status}: ${said}`);
+  const sent = { method: 'POST', key: secret, body, headers };
+  const { status, text } = await ask(`${any(apis, random).url()}${path}`, sent);
+  if (status === 200) return true;
+  if (status === 409 && text.includes('illegal_transition')) return false;
+  throw new Error(`${path} was answered with ${status}: ${text}`);
 }
 
 /** The fee of a picked-up order stays, once. */
@@ -120,15 +115,12 @@ async function lostFees(world: World, orderIds: readonly string[]): Promise<stri
 
 /** All orders have ended, so every API process must know every driver as free, at the latest by a sweep. */
 async function stillBusy({ apis }: World): Promise<string[]> {
-  const untilMs = performance.now() + FREED_MS;
-  for (;;) {
+  const look = async () => {
     const counts = await Promise.all(apis.map(async ({ name, url }) => ({ name, busy: await busyDrivers(url()) })));
-    const wrong = counts.filter(({ busy }) => busy !== 0);
-    if (wrong.length === 0 || performance.now() > untilMs) {
-      return wrong.map(({ name, busy }) => `driver: ${name} has ${busy} of them busy, and every order has ended`);
-    }
-    await later(500);
-  }
+    return counts.filter(({ busy }) => busy !== 0);
+  };
+  const wrong = await lookUntil(look, ({ length }) => length === 0, FREED_MS, 500);
+  return wrong.map(({ name, busy }) => `driver: ${name} has ${busy} of them busy, and every order has ended`);
 }
 
 async function busyDrivers(url: string): Promise<number> {

@@ -4,7 +4,7 @@ import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { inWorld, type Row } from '../row.ts';
 import { openSentinels, type Sentinels } from '../sentinels.ts';
-import { later, type World } from '../world.ts';
+import { later, lookUntil, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
 import { oweMuch } from './owed.ts';
 import { startProbe } from './probe.ts';
@@ -85,11 +85,8 @@ const tooLate = (ms: number): string[] =>
 async function untilWorking({ sql }: World): Promise<number> {
   const startedMs = performance.now();
   const [since] = await sql`select now() as at`;
-  while (performance.now() - startedMs < GIVE_UP_MS) {
-    const [text] = await sql`select from messages where sent_at > ${since?.at} and status = 'sent' limit 1`;
-    if (text) break;
-    await later(POLL_MS);
-  }
+  const look = () => sql`select from messages where sent_at > ${since?.at} and status = 'sent' limit 1`;
+  await lookUntil(look, ({ length }) => length > 0, GIVE_UP_MS, POLL_MS);
   return performance.now() - startedMs;
 }
 

@@ -8,10 +8,9 @@ import { findChromium, launchBrowser } from '../../harness/chromium.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
 import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
-import type { Random } from '../../harness/world.ts';
 import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
 import { askUntilTaken, smallPhoto } from '../phones.ts';
-import { endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
+import { chosen, endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
 import { SCRIPTS } from '../scripts.ts';
 import type { World } from '../world.ts';
 
@@ -41,7 +40,7 @@ export const scriptPayloads: Row = {
     const browser = await launchBrowser();
     const act = async (world: World): Promise<RowResult> => {
       const problems: string[] = [];
-      const scripts = chosen(count, random);
+      const scripts = chosen(SCRIPTS, count, random);
       const work = async (number: number): Promise<void> => {
         const region = await openRegion(world, browser.context.browser() as Browser, number, problems);
         for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(region, script);
@@ -58,11 +57,6 @@ export const scriptPayloads: Row = {
     }
   },
 };
-
-function chosen(count: number, random: Random): string[] {
-  const mixed = SCRIPTS.map((script) => ({ script, lot: random() })).toSorted((a, b) => a.lot - b.lot);
-  return mixed.slice(0, count).map(({ script }) => script);
-}
 
 async function openRegion(world: World, browser: Browser, number: number, problems: string[]): Promise<Region> {
   const api = world.apis[0]?.url() as string;

@@ -5,7 +5,7 @@ import { type CardState, type DisputeState, wrongCards, wrongDisputes } from '..
 import { startLoad } from '../clients.ts';
 import { startDeliveries } from '../deliveries.ts';
 import { any, inWorld, type Row } from '../row.ts';
-import { later, type Process, type World } from '../world.ts';
+import { later, lookUntil, type Process, type World } from '../world.ts';
 import { openTwilio } from './twilio-callbacks.ts';
 
 const ORDERS_PER_SECOND = 20;
@@ -73,22 +73,13 @@ export const vendorCallbacks: Row = {
 };
 
 /** Whether a callback was at work in time. */
-async function untilAtWork(vendors: readonly CallingVendor[]): Promise<boolean> {
-  const endMs = performance.now() + AT_WORK_MS;
-  while (performance.now() < endMs) {
-    if (vendors.some((vendor) => vendor.deliveries().atWork > 0)) return true;
-    await later(POLL_MS);
-  }
-  return false;
-}
+const untilAtWork = (vendors: readonly CallingVendor[]): Promise<boolean> =>
+  lookUntil(() => vendors.some((vendor) => vendor.deliveries().atWork > 0), Boolean, AT_WORK_MS, POLL_MS);
 
 async function untilAnswered(vendors: readonly CallingVendor[]): Promise<string[]> {
-  const endMs = performance.now() + DRAIN_MS;
-  while (performance.now() < endMs) {
-    if (vendors.every((vendor) => vendor.deliveries().pending === 0)) return [];
-    await later(POLL_MS * 100);
-  }
-  return ['callback: some are still not answered'];
+  const look = () => vendors.every((vendor) => vendor.deliveries().pending === 0);
+  const areAnswered = await lookUntil(look, Boolean, DRAIN_MS, POLL_MS * 100);
+  return areAnswered ? [] : ['callback: some are still not answered'];
 }
 
 /** Refunds, disputes, late results and cards at Stripe, of orders that may have been charged a moment ago. */

@@ -7,8 +7,8 @@ import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { type Answers, askingOnly, startNameServer } from '../name-server.ts';
 import { ask } from '../phones.ts';
-import { endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
-import { later, type World } from '../world.ts';
+import { chosen, endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
+import { lookUntil, type World } from '../world.ts';
 
 /** Addresses in every notation that a URL accepts. */
 const LITERALS = `
@@ -115,12 +115,6 @@ function redirectsOf(port: number): Case[] {
   });
 }
 
-/** This many of them in random order; all of them where that many are asked for. */
-function chosen<Value>(values: readonly Value[], count: number, random: Random): Value[] {
-  const mixed = values.map((value) => ({ value, lot: random() })).toSorted((a, b) => a.lot - b.lot);
-  return mixed.slice(0, count).map(({ value }) => value);
-}
-
 /** Makes stores with these webhooks and one order each; returns the results of their deliveries. */
 async function told(env: Record<string, string>, cases: readonly Case[], random: Random): Promise<readonly string[]> {
   const act = async (world: World): Promise<RowResult> => {
@@ -146,16 +140,12 @@ async function tellOne(
   const { orderId } = await send(world, order, random);
   const cancel = `${world.apis[0]?.url()}/orders/${orderId}/cancel`;
   await ask(cancel, { method: 'POST', key: store.apiKey, body: { reason: 'other' } });
-  const untilMs = performance.now() + TRIED_MS * tries;
-  for (;;) {
-    const [row] = await world.sql`
-      select attempts, result from webhook_deliveries where order_id = ${orderId} and type = 'order.cancelled'`;
-    if (row && row.attempts >= tries) {
-      return results.has(row.result) ? unasked : [...unasked, `address: a webhook to ${url} came to ${row.result}`];
-    }
-    if (performance.now() > untilMs) return [...unasked, `address: a webhook to ${url} was not tried ${tries} times`];
-    await later(100);
-  }
+  const look = () => world.sql`
+    select result from webhook_deliveries
+    where order_id = ${orderId} and type = 'order.cancelled' and attempts >= ${tries}`;
+  const [row] = await lookUntil(look, ({ length }) => length > 0, TRIED_MS * tries, 100);
+  if (!row) return [...unasked, `address: a webhook to ${url} was not tried ${tries} times`];
+  return results.has(row.result) ? unasked : [...unasked, `address: a webhook to ${url} came to ${row.result}`];
 }
 
 /** Notices a connection to any address of this machine. */

@@ -4,7 +4,7 @@ import type { Payment } from '../../../src/sandbox/stripe-objects.ts';
 import type { Random } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { any, inWorld, type Row } from '../row.ts';
-import { later, type Process, type World } from '../world.ts';
+import { lookUntil, type Process, type World } from '../world.ts';
 import { untilKept } from './kept.ts';
 
 /** Charges in flight when the worker dies, and attempts to catch one before the row gives up. */
@@ -159,11 +159,5 @@ async function statuses({ sql }: World, orderIds: readonly string[]): Promise<st
 }
 
 /** Whether it became true in time. */
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<boolean> {
-  const endMs = performance.now() + WAIT_MS;
-  while (performance.now() < endMs) {
-    if (await isTrue()) return true;
-    await later(POLL_MS);
-  }
-  return false;
-}
+const until = (isTrue: () => boolean | Promise<boolean>): Promise<boolean> =>
+  lookUntil(isTrue, Boolean, WAIT_MS, POLL_MS);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { migrateDatabase } from '../../src/postgres/migrate.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
@@ -36,7 +37,7 @@ export type ModelDatabase = {
 };
 
 /** A database with every migration, whose clock is set by hand. */
-export async function openModelDatabase(): Promise<ModelDatabase> {
+async function openModelDatabase(): Promise<ModelDatabase> {
   const fresh = await freshDatabase({ migrated: false, max: 1 });
   await prepare(fresh);
   const sql = connect({ url: fresh.url, applicationName: 'model', max: 1 });
@@ -65,6 +66,16 @@ export async function openModelDatabase(): Promise<ModelDatabase> {
       await fresh.drop();
     },
   };
+}
+
+/** Opens one for a file of tests, and closes it after them. */
+export function useModelDatabase(): () => ModelDatabase {
+  let database: ModelDatabase;
+  beforeAll(async () => {
+    database = await openModelDatabase();
+  });
+  afterAll(() => database?.close());
+  return () => database;
 }
 
 async function prepare({ url, sql }: FreshDatabase): Promise<void> {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isFull } from '../harness/counts.ts';
 import { makeCommands } from './commands.ts';
-import { type ModelDatabase, openModelDatabase } from './database.ts';
+import { useModelDatabase } from './database.ts';
 import { Day } from './day.ts';
 import { COMMANDS, runSeed, type Trace, traceOf, traceText } from './run.ts';
 
@@ -15,11 +15,7 @@ const { MODEL_SECONDS, MODEL_SEED = '1', MODEL_IGNORE = '', MODEL_MOST = '1', MO
 const isShort = MODEL_SECONDS === undefined && !isFull;
 const commands = isShort ? SHORT_COMMANDS : Number(process.env.MODEL_COMMANDS ?? COMMANDS);
 
-let database: ModelDatabase;
-beforeAll(async () => {
-  database = await openModelDatabase();
-});
-afterAll(() => database?.close());
+const database = useModelDatabase();
 
 it('gives every order by the rules on random days, and keeps memory as the tables are', { timeout: 0 }, async () => {
   const beganMs = performance.now();
@@ -29,7 +25,7 @@ it('gives every order by the rules on random days, and keeps memory as the table
   for (const seed of seeds(beganMs)) {
     if (traces.length >= Number(MODEL_MOST)) break;
     days++;
-    const parts = { database, heeds: (kind: string) => !ignored.has(kind), commands };
+    const parts = { database: database(), heeds: (kind: string) => !ignored.has(kind), commands };
     const finding = await runSeed(parts, seed);
     if (!finding) continue;
     const trace = await traceOf(parts, seed, finding, Number(MODEL_SHRINK) * 1_000);
@@ -53,7 +49,7 @@ function* seeds(beganMs: number): Generator<number> {
 
 it('makes the same day of the same seed', { timeout: 0 }, async () => {
   const gifts = async () => {
-    const day = new Day({ database, seed: SAME_SEED, heeds: () => false });
+    const day = new Day({ database: database(), seed: SAME_SEED, heeds: () => false });
     await day.run(makeCommands(SAME_SEED, SAME_COMMANDS));
     return day.judge.gifts;
   };

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ModelDatabase, openModelDatabase } from './database.ts';
+import { expect, it } from 'vitest';
+import { useModelDatabase } from './database.ts';
 import { MUTATIONS } from './mutations.ts';
 import { runSeed } from './run.ts';
 
 /** A planted bug is found by one of so many days. */
 const SEEDS = 20;
 
-let database: ModelDatabase;
-beforeAll(async () => {
-  database = await openModelDatabase();
-});
-afterAll(() => database?.close());
+const database = useModelDatabase();
 
 for (const { name, about, kinds, seed: likely, plant } of MUTATIONS) {
   it(`finds ${name}: ${about}`, { timeout: 0 }, async () => {
-    const parts = { database, plant, heeds: (kind: string) => kinds.includes(kind) };
+    const parts = { database: database(), plant, heeds: (kind: string) => kinds.includes(kind) };
     let found: string | null = null;
     const seeds = new Set([likely, ...Array.from({ length: SEEDS }, (_, i) => i + 1)]);
     for (const seed of seeds) {

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
 import type { Command } from './commands.ts';
-import { type ModelDatabase, openModelDatabase } from './database.ts';
+import { useModelDatabase } from './database.ts';
 import { Day } from './day.ts';
 import { comes, isOrdered } from './written.ts';
 
-let database: ModelDatabase;
-beforeAll(async () => {
-  database = await openModelDatabase();
-});
-afterAll(() => database?.close());
+const database = useModelDatabase();
 
 const stays: Command = { kind: 'quiet', process: 0, waitMs: 20 * 60_000 };
 /** Driver 0 stands at a store, with one order to fetch and room for no other. */
@@ -45,7 +41,7 @@ const WAITS_BESIDE: Readonly<Record<string, WaitsBeside>> = {
 
 describe.each(Object.entries(WAITS_BESIDE))('an order that waits beside a driver %s', (_, { day, isThey }) => {
   it('is given, and found where the planner passes over them', async () => {
-    expect(await new Day({ database, seed: 1 }).run(day)).toBeNull();
+    expect(await new Day({ database: database(), seed: 1 }).run(day)).toBeNull();
     const matcher = (each: Matcher) => {
       const mayCarry = each.planned.mayCarry.bind(each.planned);
       each.planned.mayCarry = (driverId, ...args) => {
@@ -53,6 +49,8 @@ describe.each(Object.entries(WAITS_BESIDE))('an order that waits beside a driver
         return !(driver && isThey(driver)) && mayCarry(driverId, ...args);
       };
     };
-    expect(await new Day({ database, seed: 1, plant: { matcher } }).run(day)).toMatchObject({ kind: 'not_given' });
+    expect(await new Day({ database: database(), seed: 1, plant: { matcher } }).run(day)).toMatchObject({
+      kind: 'not_given',
+    });
   });
 });

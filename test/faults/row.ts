@@ -159,9 +159,3 @@ export async function repeat(times: number, atOnce: number, act: (i: number) => 
 export const below = (random: Random, end: number): number => Math.floor(random() * end);
 
 export const any = <T>(values: readonly T[], random: Random): T => values[below(random, values.length)] as T;
-
-/** This many of them in random order. */
-export function chosen<T>(values: readonly T[], count: number, random: Random): T[] {
-  const mixed = values.map((value) => ({ value, lot: random() })).toSorted((a, b) => a.lot - b.lot);
-  return mixed.slice(0, count).map(({ value }) => value);
-}

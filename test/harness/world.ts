@@ -66,6 +66,14 @@ export function offset({ lat, lng }: Point, north: number, east: number): Point 
   return { lat: lat + north * degrees, lng: lng + (east * degrees) / Math.cos(lat * RADIANS) };
 }
 
+/** The same values in random order. */
+export function shuffled<T>(values: readonly T[], random: Random): T[] {
+  return values
+    .map((value) => ({ value, lot: random() }))
+    .sort((a, b) => a.lot - b.lot)
+    .map(({ value }) => value);
+}
+
 /** A normally distributed number, by the Box–Muller transform (1958). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

@@ -1,6 +1,6 @@
 import type { DispatchMode } from '../../src/domain/plan.ts';
 import type { Size, Vehicle } from '../../src/domain/vehicle.ts';
-import { type Random, seeded } from '../harness/world.ts';
+import { type Random, seeded, shuffled } from '../harness/world.ts';
 import { quietSpell, type Scene, stall, unansweredDuty } from './scenes.ts';
 import { FAULT_KINDS, FAULT_TARGETS, type FaultKind, type FaultTarget } from './statements.ts';
 import { DOORS, DRIVERS, SPOTS, STORES } from './town.ts';
@@ -88,13 +88,6 @@ export function makeCommands(seed: number, count: number): Command[] {
   });
   const scenes = scene ? [scene(random, crew), scene(random, crew)] : [];
   return [...modes, ...opening, ...(scenes[0] ?? []), ...rest, ...(scenes[1] ?? [])];
-}
-
-function shuffled<T>(values: readonly T[], random: Random): T[] {
-  return values
-    .map((value) => ({ value, rank: random() }))
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ value }) => value);
 }
 
 type Kind = Deed['kind'];

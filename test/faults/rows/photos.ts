@@ -4,11 +4,11 @@ import { READINESS_DEADLINE_MS } from '../../../src/http/routes/readyz.ts';
 import { MAX_PHOTO_BYTES, MAX_PHOTO_PIXELS } from '../../../src/limits.ts';
 import { MAX_PHOTO_QUEUE } from '../../../src/photos/photos.ts';
 import { driverToken } from '../../harness/stack-world.ts';
-import type { Random } from '../../harness/world.ts';
+import { type Random, shuffled } from '../../harness/world.ts';
 import { givenOrder } from '../clients.ts';
 import { HIDDEN, type Image, imagesOf } from '../images.ts';
 import { announce, ask, askUntilTaken, smallPhoto } from '../phones.ts';
-import { chosen, inWorld, type Row, repeat } from '../row.ts';
+import { inWorld, type Row, repeat } from '../row.ts';
 import { keepOn, type World } from '../world.ts';
 
 const DRIVERS_AT_ONCE = 3;
@@ -33,7 +33,7 @@ export const imageBombs: Row = {
   run: (count, random) =>
     inWorld({ drivers: 2_000, stores: 10, apis: 1 }, async (world) => {
       const handovers = { world, random, photo: await smallPhoto() };
-      const images = chosen(imagesOf(random), count, random);
+      const images = shuffled(imagesOf(random), random).slice(0, count);
       const meter = openMeter(world);
       const problems: string[] = [];
       await repeat(images.length, DRIVERS_AT_ONCE, async (i) => {

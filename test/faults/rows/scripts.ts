@@ -8,9 +8,10 @@ import { findChromium, launchBrowser } from '../../harness/chromium.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
 import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
+import { shuffled } from '../../harness/world.ts';
 import { isWatched, misses, strangeIn, watchPages } from '../pages.ts';
 import { askUntilTaken, smallPhoto } from '../phones.ts';
-import { chosen, endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
+import { endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
 import { SCRIPTS } from '../scripts.ts';
 import type { World } from '../world.ts';
 
@@ -40,7 +41,7 @@ export const scriptPayloads: Row = {
     const browser = await launchBrowser();
     const act = async (world: World): Promise<RowResult> => {
       const problems: string[] = [];
-      const scripts = chosen(SCRIPTS, count, random);
+      const scripts = shuffled(SCRIPTS, random).slice(0, count);
       const work = async (number: number): Promise<void> => {
         const region = await openRegion(world, browser.context.browser() as Browser, number, problems);
         for (let script = scripts.shift(); script !== undefined; script = scripts.shift()) await look(region, script);

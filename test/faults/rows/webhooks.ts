@@ -3,11 +3,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import { newWebhookSecret } from '../../../src/events/webhook-signature.ts';
 import { readWebhookUrl } from '../../../src/vendors/webhook-client.ts';
 import { storeOf } from '../../harness/store.ts';
-import type { Random } from '../../harness/world.ts';
+import { type Random, shuffled } from '../../harness/world.ts';
 import { anyOrder, note, send } from '../clients.ts';
 import { type Answers, askingOnly, startNameServer } from '../name-server.ts';
 import { ask } from '../phones.ts';
-import { chosen, endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
+import { endedOnes, inWorld, type Row, type RowResult } from '../row.ts';
 import { lookUntil, type World } from '../world.ts';
 
 /** Addresses in every notation that a URL accepts. */
@@ -69,8 +69,8 @@ export const webhookAddresses: Row = {
     const names = await startNameServer(zone);
     const redirector = await openRedirector(trap.port);
     try {
-      const cases = chosen(casesOf(trap.port, zone), Math.ceil((count * 5) / 6), random);
-      const redirects = chosen(redirectsOf(redirector.port), Math.floor(count / 6), random);
+      const cases = shuffled(casesOf(trap.port, zone), random).slice(0, Math.ceil((count * 5) / 6));
+      const redirects = shuffled(redirectsOf(redirector.port), random).slice(0, Math.floor(count / 6));
       const env = { STRIPE_RATE: '0', TWILIO_RATE: '0', NODE_OPTIONS: askingOnly(names.address) };
       const problems = [
         // Not in the sandbox, where webhooks may reach this machine.

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { holdApiLock } from '../../src/runtime/database.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 
 const logger = createLogger('silent');
 const soon = { interval: 10 };
 const CHECK_MS = 20;
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 /** An API process that holds the lock, and the number of calls that report its loss. */
 async function api(processId: string, hasRedis = false) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import { createGivenOrders, GIVEN_FRESH_MS } from '../../src/dispatch/given-orders.ts';
@@ -14,7 +14,7 @@ import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder } from '../harness/orders.ts';
 import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
@@ -29,11 +29,7 @@ const forgotten = (known: ReadonlySet<string>, holds: (id: string) => boolean) =
 
 const logger = createLogger('silent');
 const soon = { interval: 10 };
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 /** An API process with a change feed, and a record of its reads, events and matching. */
 async function api(secrets = NO_SECRETS) {

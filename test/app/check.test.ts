@@ -8,14 +8,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCommand } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { freshDatabase, useDatabase } from '../harness/database.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../harness/redis.ts';
 import { newDataDir } from '../harness/service.ts';
 
 type Row = { readonly setting: string; readonly status: string; readonly says: string };
 
 const data = newDataDir();
-let database: FreshDatabase;
+const database = useDatabase();
 let redis: FreshRedis | undefined;
 let stripe: StripeStandIn;
 let twilio: TwilioStandIn;
@@ -23,7 +23,6 @@ let env: Record<string, string>;
 const servers: ReturnType<typeof createServer>[] = [];
 
 beforeAll(async () => {
-  database = await freshDatabase();
   redis = await freshRedis();
   stripe = await startStripeStandIn({ ledgerFile: join(data.dataDir, 'stripe.jsonl') });
   twilio = await startTwilioStandIn({ ledgerFile: join(data.dataDir, 'twilio.jsonl'), authToken: 'right' });
@@ -43,7 +42,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const server of servers) server.close();
   await Promise.all([stripe.close(), twilio.close(), redis?.stop()]);
-  await database.drop();
   data.remove();
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
 import { openCredentialCaches } from '../../src/app/credential-caches.ts';
 import { Fleet } from '../../src/dispatch/fleet.ts';
@@ -10,18 +10,14 @@ import { connect } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { openGateway } from '../bus/gateway.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 const logger = createLogger('silent');
 const GUESSES = 2_000;
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 /** Longest wait for a notice here: ten times the service's, as a slow machine may deliver one later than that. */
 const NOTICE_MS = 10_000;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
 import { MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../../src/http/list-turns.ts';
 import { storeReader } from '../../src/http/readers.ts';
@@ -9,7 +9,7 @@ import { Closers } from '../../src/runtime/closers.ts';
 import { openDatabase } from '../../src/runtime/database.ts';
 import { openStore } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { letIn, startServer } from '../http/support.ts';
 import { openTransaction } from '../store/transaction.ts';
@@ -17,11 +17,7 @@ import { openTransaction } from '../store/transaction.ts';
 /** Far above all that is let in, and few enough to be sent before the first one's time is over. */
 const LISTS = 50;
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 /** The list of a store over HTTP, on the connections of a service. */
 async function listOf(retailerId: string) {

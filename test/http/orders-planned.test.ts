@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersGet } from '../../src/http/routes/orders-get.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { addWaiting, inOneStep, leaseOf, MINUTE, nowMs, plan, rangeAt } from '../store/plan-world.ts';
 import { letIn, startServer } from './support.ts';
 
-let database: FreshDatabase;
+const database = useDatabase();
 let store: TestStore;
 let doorMs: number;
 let planned: string;
 let other: string;
 beforeAll(async () => {
-  database = await freshDatabase();
   const { sql } = database;
   store = await addStoreRow(sql);
   [planned, other] = [await addWaiting(sql, store), await addWaiting(sql, store)];
@@ -27,7 +26,6 @@ beforeAll(async () => {
   doorMs += 10 * MINUTE;
   await storeOf(sql).writePlans(lease, [plan(planned, await addDriverRow(sql), doorMs)], []);
 });
-afterAll(() => database.drop());
 
 type Shown = {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
@@ -10,7 +10,7 @@ import { VENDOR_PAUSE_MS } from '../../src/queues/job-limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/payments/card-tries.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
@@ -18,11 +18,7 @@ import { temporaryFolder } from '../sandbox/temporary.ts';
 
 type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 /** An assigned order, Stripe's stand-in, and the charge job as the worker builds it. */
 async function world(

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { RefundOutcome } from '../../src/payments/charger.ts';
 import { createRefundJob } from '../../src/payments/refund.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
 const REFUSED: RefundOutcome = { kind: 'refused', code: 'charge_disputed' };
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 /** A cancelled paid order, and its refund job with a given answer of Stripe. */
 async function world(outcome: RefundOutcome) {

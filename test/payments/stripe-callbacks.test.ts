@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { createStripeCharger } from '../../src/payments/stripe.ts';
 import { createStripeAccount } from '../../src/payments/stripe-account.ts';
@@ -6,7 +6,7 @@ import { createStripeCallbacks } from '../../src/payments/stripe-callbacks.ts';
 import type { StripeEvent } from '../../src/payments/stripe-events.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { Payment } from '../../src/sandbox/stripe-objects.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openEvents } from '../harness/stripe-events.ts';
@@ -17,11 +17,7 @@ const UNSTAMPED = { actionId: null, capturedAt: null };
 const FEE = 799;
 const ORDERS_OF_EVENTS = 8;
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 /** Stripe's stand-in with its events, and the service's handling of them on a real Postgres. */
 async function openStripe(live = false) {

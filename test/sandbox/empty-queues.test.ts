@@ -5,7 +5,7 @@ import type { QueueBackend } from '../../src/queues/backend.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { emptyRedisQueues } from '../../src/sandbox/empty-queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
 import { workerSettings } from '../queues/worker-settings.ts';
@@ -14,15 +14,12 @@ const NO_MARKS = { mark: () => undefined };
 
 const logger = createLogger('silent');
 const soon = { interval: 10 };
-let database: FreshDatabase;
+const database = useDatabase();
 let redis: FreshRedis | undefined;
 beforeAll(async () => {
-  [database, redis] = await Promise.all([freshDatabase(), freshRedis()]);
+  redis = await freshRedis();
 });
-afterAll(async () => {
-  await redis?.stop();
-  await database?.drop();
-});
+afterAll(() => redis?.stop());
 
 async function onPostgres(): Promise<{ backend: QueueBackend; close(): Promise<void> }> {
   const pool = new Pool({ connectionString: database.url, options: '-c search_path=bullmq', max: 8 });

@@ -1,11 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
-import type { Store } from '../../src/store/store.ts';
-import type { FreshDatabase } from '../harness/database.ts';
-import { storeOf } from '../harness/store.ts';
+import type { TestDatabase } from '../harness/database.ts';
 
 /** A connection with an open transaction, in the place of another process that has not committed yet. */
-export async function openTransaction(database: FreshDatabase): Promise<{
+export async function openTransaction(database: TestDatabase): Promise<{
   readonly sql: Sql;
   commit(): Promise<unknown>;
   rollback(): Promise<unknown>;
@@ -39,14 +37,14 @@ export async function reading<Result>(
 }
 
 /** Resolves once a statement of this database waits for a lock of another session. */
-export async function untilBlocked({ sql }: FreshDatabase): Promise<void> {
+export async function untilBlocked({ sql }: TestDatabase): Promise<void> {
   const blocked = () => sql`
     select pid from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`;
   await expect.poll(async () => (await blocked()).length, { interval: 10 }).toBeGreaterThan(0);
 }
 
 /** The notices that were sent while `work` ran, in the order of their commits. */
-export async function noticesDuring(database: FreshDatabase, work: () => Promise<unknown>): Promise<string[]> {
+export async function noticesDuring(database: TestDatabase, work: () => Promise<unknown>): Promise<string[]> {
   const sql = connect({ url: database.url, applicationName: 'listener', max: 1 });
   const notices: string[] = [];
   try {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
@@ -8,18 +8,14 @@ import type { TextBounds } from '../../src/store/texts/text-rows.ts';
 import { createSmsJob } from '../../src/texts/text-jobs.ts';
 import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
 import { createTwilioSender } from '../../src/texts/twilio.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
 import { SENDER } from '../harness/vendor-rows.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 async function world(
   options: {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { OptionalText } from '../../src/domain/customer-text.ts';
 import { ON_THE_WAY_USEFUL_SECONDS, SENDER_REFUSED_PAUSE_SECONDS } from '../../src/limits.ts';
@@ -13,18 +13,14 @@ import { TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
 import { createTwilioSender } from '../../src/texts/twilio.ts';
 import { statusUrlOf } from '../../src/texts/twilio-calls.ts';
 import { twilioRoutes } from '../../src/texts/twilio-route.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
 import { startServer } from '../http/support.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 const STAMP = { actionId: null, capturedAt: null };
 const ALL: readonly OptionalText[] = ['on_the_way', 'delivered', 'not_delivered'];

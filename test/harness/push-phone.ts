@@ -1,7 +1,7 @@
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from './listen.ts';
 
 /** A push as it arrived at the vendor of a phone, opened as the phone would. */
 export type ReceivedPush = {
@@ -61,10 +61,10 @@ export async function startPushVendor() {
       response.writeHead(isGone ? 410 : 201).end();
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listen(server);
   return {
     received,
+    close,
     /** A phone's subscription, as its browser makes it. */
     subscribe() {
       const phone = newPushPhone();
@@ -74,10 +74,6 @@ export async function startPushVendor() {
     },
     /** The phone is not reached under this address any more. */
     end: (path: string) => void gone.add(path),
-    async close() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
   };
 }
 

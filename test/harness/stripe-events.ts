@@ -1,38 +1,41 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { buffer } from 'node:stream/consumers';
+import { expect } from 'vitest';
 import type { StripeEvent } from '../../src/payments/stripe-events.ts';
 import { createStripeSignatures } from '../../src/payments/stripe-signature.ts';
-import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { temporaryFolder } from '../sandbox/temporary.ts';
+import { listenInTest } from './closed-after-test.ts';
+import { stripeStandIn } from './stand-ins.ts';
 
 export const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
 
-/** Stripe's stand-in for the running test, and the events that it has sent, verified and read. */
-export async function openEvents() {
-  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
-  onTestFinished(() => standIn.close());
+/**
+ * Stripe's stand-in for the running test, and the events that it has sent, verified and read. They are answered
+ * with these statuses in turn, and then with the last one.
+ */
+export async function openEvents(
+  options: { all?: boolean; copies?: () => number } = { all: true },
+  statuses: readonly number[] = [200],
+) {
+  const standIn = await stripeStandIn();
   const signatures = createStripeSignatures([SECRET]);
   const events: StripeEvent[] = [];
   const receiver = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const event = signatures.verify(Buffer.concat(chunks), String(request.headers['stripe-signature']));
+    void buffer(request).then((body) => {
+      const event = signatures.verify(body, String(request.headers['stripe-signature']));
       if (event) events.push(event);
-      response.writeHead(event ? 200 : 401).end();
+      response.writeHead(event ? (statuses[events.length - 1] ?? statuses.at(-1) ?? 500) : 401).end();
     });
   });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void receiver.close());
-  const { port } = receiver.address() as AddressInfo;
-  standIn.sendEventsTo({ url: () => `http://127.0.0.1:${port}/`, secret: SECRET, all: true });
+  const { url } = await listenInTest(receiver);
+  standIn.sendEventsTo({ url: () => url, secret: SECRET, ...options });
+  const untilQuiet = () => expect.poll(() => standIn.events().pending, { interval: 5 }).toBe(0);
   return {
     standIn,
+    events,
+    untilQuiet,
     /** The events since the last call. */
     async taken(): Promise<StripeEvent[]> {
-      await expect.poll(() => standIn.events().pending, { interval: 5 }).toBe(0);
+      await untilQuiet();
       return events.splice(0);
     },
   };

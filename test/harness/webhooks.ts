@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
+import { listen } from './listen.ts';
 import { checkWebhook } from './reply-check.ts';
 
 /**
@@ -41,12 +42,8 @@ export type WebhookReceiver = {
  */
 export async function startWebhookReceiver(answer: (seen: SeenWebhook) => number | null): Promise<WebhookReceiver> {
   const seen: SeenWebhook[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString('utf8');
+    void text(request).then((body) => {
       const one = { path: request.url ?? '/', headers: request.headers, body, event: JSON.parse(body) };
       seen.push(one);
       void checkWebhook(one.event);
@@ -54,17 +51,6 @@ export async function startWebhookReceiver(answer: (seen: SeenWebhook) => number
       if (status !== null) response.writeHead(status).end();
     });
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
+  const { url, close } = await listen(server);
+  return { url, seen, close: () => void close() };
 }

@@ -1,20 +1,16 @@
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
 import { createChargeJob, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS } from '../../src/payments/charge.ts';
-import { createStripeCharger } from '../../src/payments/stripe.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import { VENDOR_PAUSE_MS } from '../../src/queues/job-limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
-import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/payments/card-tries.ts';
 import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { STEP_MS } from '../harness/patience.ts';
+import { chargerOf, stripeStandIn } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
-import { temporaryFolder } from '../sandbox/temporary.ts';
 
 type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
 
@@ -26,11 +22,8 @@ async function world(
 ) {
   const { sql } = database;
   const { paymentMethod = 'pm_card_visa', faults = {} } = options;
-  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl'), searchLagMs: 0 });
-  onTestFinished(() => standIn.close());
-  standIn.orderFaults(faults);
-  const stripe = createStripeCharger({ secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: STEP_MS });
-  onTestFinished(() => stripe.close());
+  const standIn = await stripeStandIn({ searchLagMs: 0 }, faults);
+  const stripe = chargerOf(standIn.url);
   const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const recorded: string[] = [];

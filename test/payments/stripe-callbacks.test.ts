@@ -1,13 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { createStripeCharger } from '../../src/payments/stripe.ts';
 import { createStripeAccount } from '../../src/payments/stripe-account.ts';
 import { createStripeCallbacks } from '../../src/payments/stripe-callbacks.ts';
 import type { StripeEvent } from '../../src/payments/stripe-events.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { Payment } from '../../src/sandbox/stripe-objects.ts';
+import { closedAfterTest } from '../harness/closed-after-test.ts';
 import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { STEP_MS } from '../harness/patience.ts';
+import { chargerOf } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
 import { openEvents } from '../harness/stripe-events.ts';
 import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
@@ -23,13 +25,10 @@ const database = useDatabase();
 async function openStripe(live = false) {
   const { sql } = database;
   const { standIn, taken } = await openEvents();
-  const options = { secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: 5_000 };
-  const stripe = createStripeAccount(options);
-  const charger = createStripeCharger(options);
-  onTestFinished(() => {
-    stripe.close();
-    charger.close();
-  });
+  const stripe = closedAfterTest(
+    createStripeAccount({ secretKey: 'sk_test_1', apiBase: standIn.url, timeoutMs: STEP_MS }),
+  );
+  const charger = chargerOf(standIn.url);
   const lines: string[] = [];
   const line = (_fields: object, message: string) => void lines.push(message);
   const { take } = createStripeCallbacks({
@@ -80,7 +79,7 @@ async function openStripe(live = false) {
         (await sql`select done_at from outbox where order_id = ${orderId} and queue = ${queue}`)[0],
     };
   }
-  return { ...standIn.dashboard, standIn, charger, take, taken, charged, lines };
+  return { ...standIn.dashboard, standIn, account: stripe, take, taken, charged, lines };
 }
 
 type Stripe = Awaited<ReturnType<typeof openStripe>>;
@@ -427,8 +426,7 @@ test('without Stripe’s answer an event comes again', async () => {
 async function cardStore(stripe: Stripe) {
   const { sql } = database;
   const { retailerId } = await addStoreRow(sql, null);
-  const account = createStripeAccount({ secretKey: 'sk_test_1', apiBase: stripe.standIn.url, timeoutMs: 5_000 });
-  onTestFinished(() => account.close());
+  const { account } = stripe;
   const customer = { idempotencyKey: `${retailerId}:customer`, name: 'Corner Market', retailerId };
   const made = await account.createCustomer(customer);
   expect(await account.createCustomer(customer)).toEqual(made);

@@ -1,32 +1,27 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import type { ChargeRequest } from '../../src/payments/charger.ts';
-import { createStripeCharger } from '../../src/payments/stripe.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
-import { STAND_IN_SEARCH_LAG_MS, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { STEP_MS } from '../harness/patience.ts';
+import { STRIPE_RATES } from '../../src/sandbox/stripe-limits.ts';
+import { STAND_IN_SEARCH_LAG_MS } from '../../src/sandbox/stripe-stand-in.ts';
+import { listenInTest } from '../harness/closed-after-test.ts';
+import { chargerOf, stripeStandIn } from '../harness/stand-ins.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const ORDER = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-type StandInOptions = Omit<Parameters<typeof startStripeStandIn>[0], 'ledgerFile'>;
+type StandInOptions = Parameters<typeof stripeStandIn>[0];
 
 async function world(options: { faults?: FaultOrder; secretKey?: string } & StandInOptions = {}) {
-  const standIn = await startStripeStandIn({ ...options, ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
-  onTestFinished(() => standIn.close());
-  standIn.orderFaults(options.faults ?? {});
-  const charger = chargerOf(standIn.url, options);
-  return { standIn, charger };
+  const { faults, secretKey = 'sk_test_1', ...rest } = options;
+  const standIn = await stripeStandIn(rest, faults);
+  return { standIn, charger: chargerOf(standIn.url, { secretKey }) };
 }
 
-function chargerOf(apiBase: string, options: { secretKey?: string; timeoutMs?: number } = {}) {
-  const { secretKey = 'sk_test_1', timeoutMs = STEP_MS } = options;
-  const charger = createStripeCharger({ secretKey, apiBase, timeoutMs });
-  onTestFinished(() => charger.close());
-  return charger;
-}
+/** What is tried later, and whether it may have happened. */
+const later = (reason: string, ambiguous: boolean) => ({ kind: 'retry_later', reason, rateLimited: false, ambiguous });
 
 function request(changes: Partial<ChargeRequest> = {}): ChargeRequest {
   return {
@@ -157,47 +152,31 @@ test('a decline repeats under its key, and a new key is a new attempt', async ()
 test('a key used with other parameters is looked up, not taken for an answer', async () => {
   const { charger } = await world();
   await charger.charge(request());
-  expect(await charger.charge(request({ amountCents: 1_999 }))).toEqual({
-    kind: 'retry_later',
-    reason: 'key_reused',
-    rateLimited: false,
-    ambiguous: true,
-  });
+  expect(await charger.charge(request({ amountCents: 1_999 }))).toEqual(later('key_reused', true));
 });
 
 test('of two simultaneous charges under one key, one has to wait for the other', async () => {
   const { charger, standIn } = await world({ faults: { latencyMs: 1_500 } });
   const outcomes = await Promise.all([charger.charge(request()), charger.charge(request())]);
-  expect(outcomes).toContainEqual({ kind: 'retry_later', reason: 'in_progress', rateLimited: false, ambiguous: true });
+  expect(outcomes).toContainEqual(later('in_progress', true));
   expect(outcomes).toContainEqual({ kind: 'paid', paymentIntentId: expect.stringMatching(/^pi_/) });
   expect(standIn.entries()).toHaveLength(1);
 });
 
-test.each([
-  ['before', 0],
-  ['after', 1],
-] as const)('a reset %s the effect is ambiguous, and the same key charges once in all', async (effect, done) => {
-  const { charger, standIn } = await world({ faults: { next: [{ kind: 'reset', effect }] } });
-  expect(await charger.charge(request())).toEqual({
-    kind: 'retry_later',
-    reason: 'connection_lost',
-    rateLimited: false,
-    ambiguous: true,
-  });
-  expect(standIn.entries()).toHaveLength(done);
-  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
-  expect(standIn.entries()).toHaveLength(1);
-});
+const failure = (status: number) => ({ kind: 'status', status, effect: 'after', sticky: false }) as const;
 
-test('silence ends with the time-out, is ambiguous, and the same key charges once in all', async () => {
-  const { charger, standIn } = await world({ faults: { next: [{ kind: 'hang', effect: 'after' }] } });
-  const impatient = chargerOf(standIn.url, { timeoutMs: 1_500 });
-  expect(await impatient.charge(request())).toEqual({
-    kind: 'retry_later',
-    reason: 'timeout',
-    rateLimited: false,
-    ambiguous: true,
-  });
+test.each([
+  ['a reset before the effect', { kind: 'reset', effect: 'before' }, 'connection_lost', 0],
+  ['a reset after the effect', { kind: 'reset', effect: 'after' }, 'connection_lost', 1],
+  ['silence', { kind: 'hang', effect: 'after' }, 'timeout', 1],
+  ['a 500', failure(500), 'server_error', 1],
+  ['a 502', failure(502), 'server_error', 1],
+  ['a 503', failure(503), 'server_error', 1],
+] as const)('%s is ambiguous, and the same key charges once in all', async (_what, fault, reason, done) => {
+  const { charger, standIn } = await world({ faults: { next: [fault] } });
+  const first = fault.kind === 'hang' ? chargerOf(standIn.url, { timeoutMs: 1_500 }) : charger;
+  expect(await first.charge(request())).toEqual(later(reason, true));
+  expect(standIn.entries()).toHaveLength(done);
   expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
   expect(standIn.entries()).toHaveLength(1);
 });
@@ -205,35 +184,18 @@ test('silence ends with the time-out, is ambiguous, and the same key charges onc
 test('a server that is not there is unreachable, and nothing was sent', async () => {
   const { charger, standIn } = await world();
   await standIn.close();
-  expect(await charger.charge(request())).toEqual({
-    kind: 'retry_later',
-    reason: 'unreachable',
-    rateLimited: false,
-    ambiguous: false,
-  });
+  expect(await charger.charge(request())).toEqual(later('unreachable', false));
 });
 
 test('a kept connection that the server has closed is opened anew within one call', async () => {
   const ledgerFile = join(temporaryFolder(), 'stripe.jsonl');
-  const first = await startStripeStandIn({ ledgerFile });
+  const first = await stripeStandIn({ ledgerFile });
   const charger = chargerOf(first.url);
   await charger.charge(request());
   await first.close();
-  const second = await startStripeStandIn({ ledgerFile, port: Number(new URL(first.url).port) });
-  onTestFinished(() => second.close());
+  const second = await stripeStandIn({ ledgerFile, port: Number(new URL(first.url).port) });
   expect(await charger.charge(request({ idempotencyKey: `${ORDER}:2` }))).toMatchObject({ kind: 'paid' });
   expect(second.entries()).toHaveLength(2);
-});
-
-test.each([500, 502, 503])('a %s is ambiguous', async (status) => {
-  const { charger } = await world({ faults: { next: [{ kind: 'status', status, effect: 'after', sticky: false }] } });
-  expect(await charger.charge(request())).toEqual({
-    kind: 'retry_later',
-    reason: 'server_error',
-    rateLimited: false,
-    ambiguous: true,
-  });
-  expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
 });
 
 test('a 500 that Stripe repeats under its key stays one', async () => {
@@ -279,12 +241,7 @@ test('a 429 is distinct, and nothing happened', async () => {
 
 test('a secret key that Stripe refuses is a matter for the operator', async () => {
   const { charger } = await world({ secretKey: 'sk_wrong' });
-  expect(await charger.charge(request())).toEqual({
-    kind: 'retry_later',
-    reason: 'misconfigured',
-    rateLimited: false,
-    ambiguous: false,
-  });
+  expect(await charger.charge(request())).toEqual(later('misconfigured', false));
 });
 
 test.each([
@@ -299,9 +256,7 @@ test.each([
     socket.on('error', () => {});
     socket.once('data', () => socket.end(reply));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const charger = chargerOf(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+  const charger = chargerOf((await listenInTest(server)).url);
   const ambiguous = { kind: 'retry_later', reason, ambiguous: true };
   expect(await charger.charge(request())).toMatchObject(ambiguous);
   const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: 'pi_1' };

@@ -1,13 +1,13 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MAX_LEDGER_BYTES, openLedger } from '../../src/sandbox/ledger.ts';
 import { LatestRecords } from '../../src/sandbox/stand-in.ts';
-import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import { listenInTest } from '../harness/closed-after-test.ts';
+import { stripeStandIn, twilioStandIn } from '../harness/stand-ins.ts';
 import { temporaryFolder } from './temporary.ts';
 
 const PAYMENT = 'amount=999&currency=usd&customer=cus_1&payment_method=pm_card_visa&off_session=true&confirm=true';
@@ -23,16 +23,10 @@ function post(url: string, body: string, headers: Record<string, string> = {}) {
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const control = (url: string, body: string) => post(url, body, JSON_TYPE);
 
-async function stripe(ledgerFile = join(temporaryFolder(), 'stripe.jsonl')) {
-  const standIn = await startStripeStandIn({ ledgerFile });
-  onTestFinished(() => standIn.close());
-  return standIn;
-}
-
 test('replays a payment under its key and says so, also after a restart', async () => {
   const ledgerFile = join(temporaryFolder(), 'stripe.jsonl');
   const headers = { 'Idempotency-Key': 'k1' };
-  const first = await startStripeStandIn({ ledgerFile });
+  const first = await stripeStandIn({ ledgerFile });
   const made = await post(`${first.url}/v1/payment_intents`, PAYMENT, headers);
   expect(made.status).toBe(200);
   expect(made.headers.get('request-id')).toMatch(/^req_/);
@@ -42,24 +36,23 @@ test('replays a payment under its key and says so, also after a restart', async 
   // The state after a kill in the middle of a line.
   appendFileSync(ledgerFile, '{"type":"pay');
 
-  const second = await stripe(ledgerFile);
+  const second = await stripeStandIn({ ledgerFile });
   const again = await post(`${second.url}/v1/payment_intents`, PAYMENT, headers);
   expect(again.headers.get('idempotent-replayed')).toBe('true');
   expect(await again.json()).toEqual(payment);
   await post(`${second.url}/v1/payment_intents`, PAYMENT, { 'Idempotency-Key': 'k2' });
   await second.close();
-  expect((await stripe(ledgerFile)).entries()).toHaveLength(2);
+  expect((await stripeStandIn({ ledgerFile })).entries()).toHaveLength(2);
 });
 
 test('keeps its ledger from other users of the machine', async () => {
   const ledgerFile = join(temporaryFolder(), 'deep', 'twilio.jsonl');
-  const standIn = await startTwilioStandIn({ ledgerFile });
-  onTestFinished(() => standIn.close());
+  await twilioStandIn({ ledgerFile });
   expect(statSync(ledgerFile).mode & 0o077).toBe(0);
 });
 
 test('refuses what Stripe’s present API refuses', async () => {
-  const { url } = await stripe();
+  const { url } = await stripeStandIn();
   const old = await post(`${url}/v1/payment_intents`, `${PAYMENT}&payment_method_types[0]=card`);
   expect(old.status).toBe(400);
   expect(await old.json()).toMatchObject({ error: { code: 'payment_method_types_no_longer_supported' } });
@@ -70,7 +63,7 @@ test('refuses what Stripe’s present API refuses', async () => {
 });
 
 test('a decline is a 402 with Stripe’s error and the payment in it', async () => {
-  const { url } = await stripe();
+  const { url } = await stripeStandIn();
   const reply = await post(`${url}/v1/payment_intents`, PAYMENT.replace('visa', 'chargeDeclined'));
   expect(reply.status).toBe(402);
   expect(await reply.json()).toMatchObject({
@@ -84,7 +77,7 @@ test('a decline is a 402 with Stripe’s error and the payment in it', async () 
 });
 
 test('faults are ordered over HTTP, happen in their order, and then it works again', async () => {
-  const { url } = await stripe();
+  const { url } = await stripeStandIn();
   const next = [{ kind: 'status', status: 503 }, { kind: 'reset', effect: 'after' }, { kind: 'rate_limit' }];
   const ordered = await control(`${url}/_control/faults`, JSON.stringify({ next, latencyMs: 1 }));
   expect(await ordered.json()).toEqual({ ordered: 3 });
@@ -99,7 +92,7 @@ test('faults are ordered over HTTP, happen in their order, and then it works aga
 test.each(['/_control/faults', '/_control/ledger', '/v1/payment_intents'])(
   'answers no web page at %s, not even one whose name leads here',
   async (path) => {
-    const standIn = await stripe();
+    const standIn = await stripeStandIn();
     const statusWith = (headers: Record<string, string>) =>
       new Promise<number | undefined>((resolve, reject) => {
         const options = { method: 'POST', headers: { ...JSON_TYPE, ...headers } };
@@ -117,7 +110,7 @@ test.each(['/_control/faults', '/_control/ledger', '/v1/payment_intents'])(
 );
 
 test('takes no order for control in a type that a page may send unasked', async () => {
-  const { url } = await stripe();
+  const { url } = await stripeStandIn();
   const plain = await post(`${url}/_control/detach`, '{"payment_method":"pm_card_visa"}', {
     'Content-Type': 'text/plain',
   });
@@ -125,7 +118,7 @@ test('takes no order for control in a type that a page may send unasked', async 
 });
 
 test('a proxy’s page comes instead of an answer, with the effect or without', async () => {
-  const { url, entries } = await stripe();
+  const { url, entries } = await stripeStandIn();
   const next = [
     { kind: 'page', status: 502 },
     { kind: 'page', status: 502, effect: 'after' },
@@ -140,7 +133,7 @@ test('a proxy’s page comes instead of an answer, with the effect or without', 
 });
 
 test('a test can choose the fault of each request', async () => {
-  const standIn = await stripe();
+  const standIn = await stripeStandIn();
   const asked: string[] = [];
   standIn.orderFaults({
     each({ method, path }) {
@@ -163,15 +156,14 @@ test.each([
   '{"next":[{"kind":"status","status":200}]}',
   '{"next":[{"kind":"page"}]}',
 ])('refuses an order of faults that is none: %s', async (body) => {
-  const { url } = await stripe();
+  const { url } = await stripeStandIn();
   expect((await control(`${url}/_control/faults`, body)).status).toBe(400);
 });
 
 type MessagesPage = { messages: { body: string }[]; next_page_uri: string | null };
 
 test('lists Twilio’s messages by phone and day, newest first, and by pages', async () => {
-  const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
-  onTestFinished(() => standIn.close());
+  const standIn = await twilioStandIn();
   const headers = { Authorization: `Basic ${Buffer.from('AC1:any').toString('base64')}` };
   const url = `${standIn.url}/2010-04-01/Accounts/AC1/Messages.json`;
   for (const body of ['one', 'two']) {
@@ -209,17 +201,14 @@ test('a ledger that has grown large is set aside once and read again whole', () 
 test('tells the service what becomes of Twilio’s messages, signed, and again until it is taken', async () => {
   const told: { url: string; signature: string; form: Record<string, string> }[] = [];
   const server = createServer((request, response) => {
-    void request.toArray().then((chunks) => {
-      const form = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks as Buffer[]).toString()));
+    void text(request).then((body) => {
+      const form = Object.fromEntries(new URLSearchParams(body));
       told.push({ url: request.url ?? '', signature: String(request.headers['x-twilio-signature']), form });
       response.writeHead(told.length === 1 ? 503 : 200).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
-  onTestFinished(() => standIn.close());
+  const { url: base } = await listenInTest(server);
+  const standIn = await twilioStandIn();
   const headers = { Authorization: `Basic ${Buffer.from('AC1:any').toString('base64')}` };
   const create = (to: string, statusCallback: string) =>
     post(

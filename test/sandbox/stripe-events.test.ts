@@ -1,34 +1,12 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { createStripeSignatures } from '../../src/payments/stripe-signature.ts';
+import { expect, test } from 'vitest';
 import { STAND_IN_EVENT_TRIES } from '../../src/sandbox/stripe-events.ts';
-import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
-import { temporaryFolder } from './temporary.ts';
+import { openEvents } from '../harness/stripe-events.ts';
 
-const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
 const FORM = 'amount=799&currency=usd&customer=cus_1&off_session=true&confirm=true&payment_method=';
 
 /** The stand-in, and a receiver that answers with these statuses in turn, and then with the last one. */
 async function world(statuses: number[], more: { all?: boolean; copies?: () => number } = {}) {
-  const standIn = await startStripeStandIn({ ledgerFile: join(temporaryFolder(), 'stripe.jsonl') });
-  onTestFinished(() => standIn.close());
-  const signatures = createStripeSignatures([SECRET]);
-  const tries: { id: string; type: string }[] = [];
-  const receiver = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const event = signatures.verify(Buffer.concat(chunks), String(request.headers['stripe-signature']));
-      if (event) tries.push({ id: event.id, type: event.type });
-      response.writeHead(statuses[Math.min(tries.length, statuses.length) - 1] ?? 500).end();
-    });
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void receiver.close());
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  standIn.sendEventsTo({ url: () => url, secret: SECRET, ...more });
+  const { standIn, events: tries, untilQuiet } = await openEvents(more, statuses);
   async function pay(card: string): Promise<string> {
     const reply = await fetch(`${standIn.url}/v1/payment_intents`, {
       method: 'POST',
@@ -37,7 +15,6 @@ async function world(statuses: number[], more: { all?: boolean; copies?: () => n
     });
     return ((await reply.json()) as { id: string }).id;
   }
-  const untilQuiet = () => expect.poll(() => standIn.events().pending, { interval: 5 }).toBe(0);
   return { standIn, tries, pay, untilQuiet };
 }
 

@@ -1,24 +1,21 @@
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { OptionalText } from '../../src/domain/customer-text.ts';
 import { ON_THE_WAY_USEFUL_SECONDS, SENDER_REFUSED_PAUSE_SECONDS } from '../../src/limits.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
-import { type CallOrder, startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
+import type { CallOrder } from '../../src/sandbox/twilio-stand-in.ts';
 import type { ChangedOrder } from '../../src/store/orders/changes.ts';
 import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../src/store/texts/text-rows.ts';
 import { createSmsJob, createTextJob } from '../../src/texts/text-jobs.ts';
 import { TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
-import { createTwilioSender } from '../../src/texts/twilio.ts';
 import { statusUrlOf } from '../../src/texts/twilio-calls.ts';
 import { twilioRoutes } from '../../src/texts/twilio-route.ts';
 import { useDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
-import { STEP_MS } from '../harness/patience.ts';
+import { textSenderOf, twilioStandIn } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
 import { startServer } from '../http/support.ts';
-import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const database = useDatabase();
 
@@ -62,21 +59,10 @@ async function world(options: Options = {}) {
       observe: (_vendor, type, outcome) => outcomes.push(`${type} ${outcome}`),
     }),
   });
-  const standIn = await startTwilioStandIn({
-    ledgerFile: join(temporaryFolder(), 'twilio.jsonl'),
-    reach: (address) => address.replace('https://public.example', url),
-  });
-  onTestFinished(() => standIn.close());
-  standIn.orderFaults(options.faults ?? {});
+  const reach = (address: string) => address.replace('https://public.example', url);
+  const standIn = await twilioStandIn({ reach }, options.faults);
   standIn.orderCalls(options.calls ?? {});
-  const twilio = createTwilioSender({
-    accountSid: `AC${'0'.repeat(32)}`,
-    authToken: 'sandbox',
-    from: '+15005550006',
-    apiBase: standIn.url,
-    timeoutMs: STEP_MS,
-  });
-  onTestFinished(() => twilio.close());
+  const twilio = textSenderOf(standIn.url);
 
   const { retailerId, keyId } = await addStoreRow(sql);
   await tables.setTextKinds(retailerId, ALL);

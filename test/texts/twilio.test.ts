@@ -1,12 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
-import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { createTwilioSender, refusalOf } from '../../src/texts/twilio.ts';
-import { STEP_MS } from '../harness/patience.ts';
-import { temporaryFolder } from '../sandbox/temporary.ts';
+import { refusalOf } from '../../src/texts/twilio.ts';
+import { listenInTest } from '../harness/closed-after-test.ts';
+import { textSenderOf, twilioStandIn } from '../harness/stand-ins.ts';
 
 const TEXT = { to: '+15551234567', body: 'Confirmed & on its way: http://localhost/track/abc ü' };
 const SEARCH = { to: TEXT.to, ending: '/track/abc ü' };
@@ -16,22 +13,10 @@ const AMBIGUOUS = { kind: 'retry_later', rateLimited: false, ambiguous: true };
 const SILENCE_MS = 1_500;
 
 async function world(options: { faults?: FaultOrder; authToken?: string; from?: string } = {}) {
-  const ledgerFile = join(temporaryFolder(), 'twilio.jsonl');
-  const standIn = await startTwilioStandIn({ ledgerFile, authToken: 'token' });
-  onTestFinished(() => standIn.close());
-  standIn.orderFaults(options.faults ?? {});
-  const senderWithin = (timeoutMs: number) => {
-    const sender = createTwilioSender({
-      accountSid: 'AC00000000000000000000000000000000',
-      authToken: options.authToken ?? 'token',
-      from: options.from ?? '+15550000000',
-      apiBase: standIn.url,
-      timeoutMs,
-    });
-    onTestFinished(() => sender.close());
-    return sender;
-  };
-  return { standIn, sender: senderWithin(STEP_MS), impatient: senderWithin(SILENCE_MS) };
+  const { faults, authToken = 'token', from = '+15550000000' } = options;
+  const standIn = await twilioStandIn({ authToken: 'token' }, faults);
+  const sender = textSenderOf(standIn.url, { authToken, from });
+  return { standIn, sender, impatient: textSenderOf(standIn.url, { authToken, from, timeoutMs: SILENCE_MS }) };
 }
 
 test('a text is sent as it was written', async () => {
@@ -92,31 +77,24 @@ test('a server that is not there is unreachable, and nothing was sent', async ()
   expect(await sender.send(TEXT)).toMatchObject({ reason: 'unreachable', rateLimited: false, ambiguous: false });
 });
 
+const failure = { kind: 'status', status: 500, sticky: false } as const;
+
 test.each([
   ['a reset', { kind: 'reset', effect: 'before' }, 'connection_lost'],
-  ['a 500', { kind: 'status', status: 500, effect: 'before', sticky: false }, 'server_error'],
+  ['a reset', { kind: 'reset', effect: 'after' }, 'connection_lost'],
+  ['a 500', { ...failure, effect: 'before' }, 'server_error'],
+  ['a 500', { ...failure, effect: 'after' }, 'server_error'],
   ['silence', { kind: 'hang', effect: 'before' }, 'timeout'],
-] as const)('%s is ambiguous; a text that was not sent is not found', async (_name, fault, reason) => {
+  ['silence', { kind: 'hang', effect: 'after' }, 'timeout'],
+] as const)('%s is ambiguous, and a text is found where it was sent: %j', async (_name, fault, reason) => {
   const { sender, impatient, standIn } = await world({ faults: { next: [fault] } });
   const sinceMs = Date.now();
   const sending = fault.kind === 'hang' ? impatient : sender;
   expect(await sending.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason });
-  expect(await sender.find({ ...SEARCH, sinceMs })).toEqual({ kind: 'not_found' });
-  expect(standIn.entries()).toEqual([]);
-});
-
-test.each([
-  ['a reset', { kind: 'reset', effect: 'after' }],
-  ['a 500', { kind: 'status', status: 500, effect: 'after', sticky: false }],
-  ['silence', { kind: 'hang', effect: 'after' }],
-] as const)('%s is ambiguous; a text that was sent is found, and was sent once', async (_name, fault) => {
-  const { sender, impatient, standIn } = await world({ faults: { next: [fault] } });
-  const sinceMs = Date.now();
-  const sending = fault.kind === 'hang' ? impatient : sender;
-  expect(await sending.send(TEXT)).toMatchObject(AMBIGUOUS);
-  const [message] = standIn.entries() as { sid: string }[];
-  expect(await sender.find({ ...SEARCH, sinceMs })).toEqual({ kind: 'found', sid: message?.sid });
-  expect(standIn.entries()).toHaveLength(1);
+  const sent = standIn.entries() as { sid: string }[];
+  const found = fault.effect === 'after' ? { kind: 'found', sid: sent[0]?.sid } : { kind: 'not_found' };
+  expect(await sender.find({ ...SEARCH, sinceMs })).toEqual(found);
+  expect(standIn.entries()).toHaveLength(fault.effect === 'after' ? 1 : 0);
 });
 
 test('does not take a text for found that no carrier took from this sender', async () => {
@@ -154,16 +132,7 @@ test('a search without an answer is tried later', async () => {
 
 test('a refusal that is a proxy’s and not Twilio’s is ambiguous', async () => {
   const server = createServer((_request, response) => response.writeHead(404).end('{"message":"no route"}'));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const sender = createTwilioSender({
-    accountSid: 'AC00000000000000000000000000000000',
-    authToken: 'token',
-    from: '+15550000000',
-    apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    timeoutMs: STEP_MS,
-  });
-  onTestFinished(() => sender.close());
+  const sender = textSenderOf((await listenInTest(server)).url);
   expect(await sender.send(TEXT)).toMatchObject({ ...AMBIGUOUS, reason: 'bad_reply' });
 });
 

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { GEOCODER_ACCURACY_METERS } from '../../src/limits.ts';
 import {
@@ -10,6 +9,7 @@ import {
   MAX_GEOCODER_WAITING_PER_STORE,
   PUBLIC_GEOCODER_PACE_MS,
 } from '../../src/vendors/geocoder.ts';
+import { listenInTest } from '../harness/closed-after-test.ts';
 import { STEP_MS } from '../harness/patience.ts';
 
 const PLACE = { lat: '40.7484', lon: '-73.9857', boundingbox: ['40.7480', '40.7488', '-73.9865', '-73.9849'] };
@@ -17,19 +17,14 @@ const PLACE = { lat: '40.7484', lon: '-73.9857', boundingbox: ['40.7480', '40.74
 /** Long enough for what is asked to arrive. */
 const SILENCE_MS = 1_500;
 
-async function world(answer: (request: IncomingMessage, response: ServerResponse) => void, timeoutMs = STEP_MS) {
+async function world(answer: RequestListener, timeoutMs = STEP_MS) {
   const asked: URL[] = [];
   const server = createServer((request, response) => {
     asked.push(new URL(request.url ?? '', 'http://geocoder'));
     answer(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
   const clock = { ms: 0 };
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base/?key=secret`;
+  const url = `${(await listenInTest(server)).url}/base/?key=secret`;
   return {
     asked,
     clock,
@@ -38,8 +33,8 @@ async function world(answer: (request: IncomingMessage, response: ServerResponse
   };
 }
 
-const found = (_request: IncomingMessage, response: ServerResponse) => response.end(JSON.stringify([PLACE]));
-const nothing = (_request: IncomingMessage, response: ServerResponse) => response.end('[]');
+const found: RequestListener = (_request, response) => response.end(JSON.stringify([PLACE]));
+const nothing: RequestListener = (_request, response) => response.end('[]');
 
 test('asks as Nominatim expects it and finds the place with its accuracy', async () => {
   const { geocoder, asked } = await world(found);
@@ -125,22 +120,17 @@ test.each([
   expect(asked).toHaveLength(2);
 });
 
-test.each([
-  ['an error', (_: IncomingMessage, response: ServerResponse) => response.writeHead(500).end('[]')],
-  ['no JSON', (_: IncomingMessage, response: ServerResponse) => response.end('<html>')],
-  ['no list', (_: IncomingMessage, response: ServerResponse) => response.end('{"error": "key"}')],
-  ['no place', (_: IncomingMessage, response: ServerResponse) => response.end('[{"lat": "91", "lon": "0"}]')],
-  ['an empty place', (_: IncomingMessage, response: ServerResponse) => response.end('[{"lat": "", "lon": null}]')],
-  ['null', (_: IncomingMessage, response: ServerResponse) => response.end('[null]')],
-  ['too much', (_: IncomingMessage, response: ServerResponse) => response.end(`["${'x'.repeat(2_000_000)}"]`)],
-  ['a reset', (request: IncomingMessage) => request.socket.resetAndDestroy()],
+test.each<[string, RequestListener]>([
+  ['an error', (_, response) => response.writeHead(500).end('[]')],
+  ['no JSON', (_, response) => response.end('<html>')],
+  ['no list', (_, response) => response.end('{"error": "key"}')],
+  ['no place', (_, response) => response.end('[{"lat": "91", "lon": "0"}]')],
+  ['an empty place', (_, response) => response.end('[{"lat": "", "lon": null}]')],
+  ['null', (_, response) => response.end('[null]')],
+  ['too much', (_, response) => response.end(`["${'x'.repeat(2_000_000)}"]`)],
+  ['a reset', (request) => request.socket.resetAndDestroy()],
   ['silence', () => {}],
-  [
-    'half an answer',
-    (_: IncomingMessage, response: ServerResponse) => {
-      response.write('[');
-    },
-  ],
+  ['half an answer', (_, response) => void response.write('[')],
 ])('%s is unavailable, within the time-out, and not remembered', async (_name, answer) => {
   const { geocoder, asked } = await world(answer, SILENCE_MS);
   expect(await geocoder.geocode('a', 'store')).toEqual({ kind: 'unavailable' });

@@ -1,19 +1,18 @@
 /** What is sent to Stripe and Twilio without their SDKs, beside what the SDKs send and make of the replies. */
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import Stripe from 'stripe';
 import twilio from 'twilio';
-import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { expect, expectTypeOf, test } from 'vitest';
 import type { ChargeRequest } from '../../src/payments/charger.ts';
-import { createStripeCharger, outcomeOfError } from '../../src/payments/stripe.ts';
+import { outcomeOfError } from '../../src/payments/stripe.ts';
 import { openStripe } from '../../src/payments/stripe-http.ts';
 import * as objects from '../../src/sandbox/stripe-objects.ts';
-import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { createTwilioSender, refusalOf } from '../../src/texts/twilio.ts';
+import { refusalOf } from '../../src/texts/twilio.ts';
 import { createHttpExchange } from '../../src/vendors/http-exchange.ts';
+import { closedAfterTest, listenInTest } from '../harness/closed-after-test.ts';
 import { STEP_MS } from '../harness/patience.ts';
-import { temporaryFolder } from '../sandbox/temporary.ts';
+import { chargerOf, textSenderOf, twilioStandIn } from '../harness/stand-ins.ts';
 
 type Received = { method: string; path: string; headers: Record<string, unknown>; fields: string[][] };
 
@@ -21,17 +20,12 @@ type Received = { method: string; path: string; headers: Record<string, unknown>
 async function recorder(status: number, reply: unknown) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
-    void request.toArray().then((chunks) => {
-      received.push(readRequest(request, Buffer.concat(chunks as Buffer[]).toString()));
+    void text(request).then((body) => {
+      received.push(readRequest(request, body));
       response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return { received, apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { received, apiBase: (await listenInTest(server)).url };
 }
 
 /** A request without what names the client, and without its length, which two ways of writing a form differ in. */
@@ -71,13 +65,8 @@ function chargeBySdk(stripe: Stripe, charge: ChargeRequest) {
 async function stripeWorld(status: number, reply: unknown) {
   const { received, apiBase } = await recorder(status, reply);
   const options = { secretKey: 'sk_test_1', apiBase, timeoutMs: STEP_MS };
-  const http = createHttpExchange();
-  const charger = createStripeCharger(options);
-  onTestFinished(() => {
-    http.close();
-    charger.close();
-  });
-  return { received, charger, stripe: openStripe(options, http) };
+  const stripe = openStripe(options, closedAfterTest(createHttpExchange()));
+  return { received, charger: chargerOf(apiBase), stripe };
 }
 
 test.each<[string, Partial<ChargeRequest>]>([
@@ -152,20 +141,12 @@ const TEXT = {
 
 async function twilioWorld(status: number, reply: unknown) {
   const { received, apiBase } = await recorder(status, reply);
-  const account = ['AC00000000000000000000000000000000', 'token'] as const;
+  const account = { accountSid: 'AC00000000000000000000000000000000', authToken: 'token' };
   const from = '+15550000000';
-  const sender = createTwilioSender({
-    accountSid: account[0],
-    authToken: account[1],
-    from,
-    apiBase,
-    timeoutMs: STEP_MS,
-  });
-  onTestFinished(() => sender.close());
-  const { messages } = twilio(...account, { httpClient: clientTo(apiBase) });
+  const { messages } = twilio(account.accountSid, account.authToken, { httpClient: clientTo(apiBase) });
   return {
     received,
-    sender,
+    sender: textSenderOf(apiBase, { ...account, from }),
     createBySdk: (text: typeof TEXT & { statusCallback?: string }) => messages.create({ ...text, from }),
   };
 }
@@ -235,8 +216,7 @@ const undefinedIn = (instance: { toJSON(): object }) =>
   Object.entries(instance.toJSON()).flatMap(([name, value]) => (value === undefined ? [name] : []));
 
 test('what the stand-in for Twilio answers has every property of the SDK’s objects', async () => {
-  const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
-  onTestFinished(() => standIn.close());
+  const standIn = await twilioStandIn();
   const sid = `AC${'0'.repeat(32)}`;
   const client = twilio(sid, 'token', { httpClient: clientTo(standIn.url) });
   const created = await client.messages.create({ to: '+14155550123', from: '+15005550006', body: 'text' });

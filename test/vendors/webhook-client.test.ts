@@ -2,25 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer as createPlain, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
+import { createServer as createTcp } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { gatherAddresses } from '../../src/vendors/resolve-host.ts';
 import { createWebhookClient, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
+import { closedAfterTest, listenInTest } from '../harness/closed-after-test.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const DEADLINE_MS = 300;
-
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 type Seen = { method: string; url: string; host: string; headers: IncomingMessage['headers']; body: string };
 
@@ -28,26 +19,21 @@ type Seen = { method: string; url: string; host: string; headers: IncomingMessag
 async function receiver(answer: RequestListener = (_request, response) => void response.writeHead(204).end()) {
   const seen: Seen[] = [];
   const server = createPlain((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
+    void text(request).then((body) => {
       const { method = '', url = '', headers } = request;
       seen.push({ method, url, host: headers.host ?? '', headers, body });
       answer(request, response);
     });
   });
-  const port = await listen(server);
-  return { seen, port, url: `http://127.0.0.1:${port}/hook` };
+  const { port, url } = await listenInTest(server);
+  return { seen, port, url: `${url}/hook` };
 }
 
 function client(options: Partial<Parameters<typeof createWebhookClient>[0]> = {}) {
-  const made = createWebhookClient({ sandbox: true, ...options });
-  onTestFinished(() => made.close());
-  return made;
+  return closedAfterTest(createWebhookClient({ sandbox: true, ...options }));
 }
 
+const unanswered = (code: string) => ({ kind: 'unanswered', code });
 const post = (url: string, options?: Parameters<typeof client>[0]) =>
   client(options).post({ url, headers: { 'webhook-id': '1' }, body: '{"a":"ü"}' });
 
@@ -124,7 +110,7 @@ test('refuses a name when one of its addresses is not public', async () => {
   const { seen, port } = await receiver();
   const resolve = async () => ['127.0.0.1', '10.0.0.1'];
   const outcome = await post(`http://store.test:${port}/hook`, { resolve });
-  expect(outcome).toEqual({ kind: 'unanswered', code: 'forbidden_address' });
+  expect(outcome).toEqual(unanswered('forbidden_address'));
   expect(seen).toEqual([]);
 });
 
@@ -137,7 +123,7 @@ test.each([
   ['unspecified', '0.0.0.0'],
 ])('outside the sandbox refuses a name that means %s (%s)', async (_kind, address) => {
   const outcome = await post('https://store.test/hook', { sandbox: false, resolve: async () => [address] });
-  expect(outcome).toEqual({ kind: 'unanswered', code: 'forbidden_address' });
+  expect(outcome).toEqual(unanswered('forbidden_address'));
 });
 
 test.each(['localhost', 'a.localhost', 'LOCALHOST', 'localhost.'])(
@@ -146,7 +132,7 @@ test.each(['localhost', 'a.localhost', 'LOCALHOST', 'localhost.'])(
     const { port } = await receiver();
     expect(await post(`http://${host}:${port}/`)).toEqual({ kind: 'answered', status: 204 });
     const outside = await post(`https://${host}:${port}/`, { sandbox: false });
-    expect(outside).toEqual({ kind: 'unanswered', code: 'forbidden_address' });
+    expect(outside).toEqual(unanswered('forbidden_address'));
   },
 );
 
@@ -173,7 +159,7 @@ test.each([
   'https://[2002:7f00:1::]/',
 ])('outside the sandbox %s is refused', async (url) => {
   expect(readWebhookUrl(url, false)).toMatch(/not on the public Internet/);
-  expect(await post(url, { sandbox: false })).toEqual({ kind: 'unanswered', code: 'bad_url' });
+  expect(await post(url, { sandbox: false })).toEqual(unanswered('bad_url'));
 });
 
 test.each([
@@ -200,13 +186,12 @@ test('a public URL is taken without its fragment', () => {
 });
 
 test('a receiver that never answers is cut at the deadline', async () => {
-  const port = await listen(createTcp());
-  const outcome = await post(`http://127.0.0.1:${port}/`, { timeoutMs: DEADLINE_MS });
-  expect(outcome).toEqual({ kind: 'unanswered', code: 'timeout' });
+  const { url } = await listenInTest(createTcp());
+  expect(await post(url, { timeoutMs: DEADLINE_MS })).toEqual(unanswered('timeout'));
 });
 
 test('a receiver that sends its status line byte by byte is cut at the deadline', async () => {
-  const port = await listen(
+  const { url } = await listenInTest(
     createTcp((socket) => {
       const text = `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(1_000)}`;
       let sent = 0;
@@ -215,8 +200,7 @@ test('a receiver that sends its status line byte by byte is cut at the deadline'
       socket.on('close', () => clearInterval(timer));
     }),
   );
-  const outcome = await post(`http://127.0.0.1:${port}/`, { timeoutMs: DEADLINE_MS });
-  expect(outcome).toEqual({ kind: 'unanswered', code: 'timeout' });
+  expect(await post(url, { timeoutMs: DEADLINE_MS })).toEqual(unanswered('timeout'));
 });
 
 test('a status counts though the body never ends, and the connection is cut at the deadline', async () => {
@@ -234,7 +218,7 @@ test('a status counts though the body never ends, and the connection is cut at t
 test('a name server that never answers is cut at the deadline', async () => {
   const resolve = () => new Promise<string[]>(() => undefined);
   const outcome = await post('https://store.test/', { sandbox: false, resolve, timeoutMs: DEADLINE_MS });
-  expect(outcome).toEqual({ kind: 'unanswered', code: 'timeout' });
+  expect(outcome).toEqual(unanswered('timeout'));
 });
 
 test('of an endless body no more than the bound and what is on its way is read', async () => {
@@ -255,29 +239,25 @@ test('of an endless body no more than the bound and what is on its way is read',
 });
 
 test('says why there was no answer', async () => {
-  const closed = createTcp();
-  const port = await listen(closed);
-  await new Promise((resolve) => closed.close(resolve));
-  expect(await post(`http://127.0.0.1:${port}/`)).toEqual({ kind: 'unanswered', code: 'unreachable' });
-  const hangsUp = await listen(createTcp((socket) => socket.destroy()));
-  expect(await post(`http://127.0.0.1:${hangsUp}/`)).toEqual({ kind: 'unanswered', code: 'connection_lost' });
-  const babbles = await listen(createTcp((socket) => socket.end('220 mail.example ESMTP\r\n')));
-  expect(await post(`http://127.0.0.1:${babbles}/`)).toEqual({ kind: 'unanswered', code: 'bad_reply' });
-  expect(await post(`https://127.0.0.1:${babbles}/`)).toEqual({ kind: 'unanswered', code: 'tls_failed' });
+  const closed = await listenInTest(createTcp());
+  await closed.close();
+  expect(await post(closed.url)).toEqual(unanswered('unreachable'));
+  const hangsUp = await listenInTest(createTcp((socket) => socket.destroy()));
+  expect(await post(hangsUp.url)).toEqual(unanswered('connection_lost'));
+  const babbles = await listenInTest(createTcp((socket) => socket.end('220 mail.example ESMTP\r\n')));
+  expect(await post(babbles.url)).toEqual(unanswered('bad_reply'));
+  expect(await post(`https://127.0.0.1:${babbles.port}/`)).toEqual(unanswered('tls_failed'));
   const resolve = async () => [];
-  expect(await post('https://no.test/', { resolve })).toEqual({ kind: 'unanswered', code: 'name_not_resolved' });
+  expect(await post('https://no.test/', { resolve })).toEqual(unanswered('name_not_resolved'));
   const fails = () => Promise.reject(new Error('SERVFAIL'));
-  expect(await post('https://no.test/', { resolve: fails })).toEqual({
-    kind: 'unanswered',
-    code: 'name_not_resolved',
-  });
+  expect(await post('https://no.test/', { resolve: fails })).toEqual(unanswered('name_not_resolved'));
 });
 
 test('an answer that switches protocols is no answer', async () => {
-  const port = await listen(
+  const { url } = await listenInTest(
     createTcp((socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')),
   );
-  expect((await post(`http://127.0.0.1:${port}/`, { timeoutMs: DEADLINE_MS })).kind).toBe('unanswered');
+  expect((await post(url, { timeoutMs: DEADLINE_MS })).kind).toBe('unanswered');
 });
 
 test('a certificate must be of a known authority and of the name', async () => {
@@ -289,13 +269,13 @@ test('a certificate must be of a known authority and of the name', async () => {
   const server = createSecure({ key: readFileSync(files.key), cert: ca }, (_request, response) => {
     response.writeHead(204).end();
   });
-  const port = await listen(server);
+  const { port } = await listenInTest(server);
   const resolve = async () => ['127.0.0.1'];
   const url = `https://store.test:${port}/`;
   expect(await post(url, { resolve, ca })).toEqual({ kind: 'answered', status: 204 });
-  expect(await post(url, { resolve })).toEqual({ kind: 'unanswered', code: 'tls_failed' });
+  expect(await post(url, { resolve })).toEqual(unanswered('tls_failed'));
   const other = await post(`https://other.test:${port}/`, { resolve, ca });
-  expect(other).toEqual({ kind: 'unanswered', code: 'tls_failed' });
+  expect(other).toEqual(unanswered('tls_failed'));
 });
 
 const later = (ms: number, addresses: string[]) =>

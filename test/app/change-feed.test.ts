@@ -19,6 +19,7 @@ import { addDriverRow, addOrder, addStoreRow, draftOrder } from '../harness/orde
 import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
+import { gate } from '../http/support.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 /** Stores and drivers whose keys and tokens the process knows, as a test adds them. */
@@ -45,11 +46,9 @@ async function api(secrets = NO_SECRETS) {
     areAway: false,
     /** Has the rows of reads arrive late, with what they were when the reads began. */
     hold(): () => void {
-      let release: () => void = () => undefined;
-      held = new Promise((resolve) => {
-        release = resolve;
-      });
-      return () => release();
+      const { opened, open } = gate();
+      held = opened;
+      return open;
     },
   };
   const read = async <T>(what: string, rows: () => Promise<T>): Promise<T> => {

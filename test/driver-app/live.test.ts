@@ -12,9 +12,10 @@ import { MAX_DRIVER_SOCKETS, MAX_UNSIGNED_DRIVER_SOCKETS } from '../../src/limit
 import type { DriverOrder, DriverState } from '../../src/store/drivers/drivers.ts';
 import { displaced } from '../geo/places.ts';
 import { driverState, DRIVER_TOKEN as TOKEN } from '../harness/driver-state.ts';
+import { gate } from '../http/support.ts';
 import { carrying } from '../matcher/carrying.ts';
 import { DRIVER_ID, NOW_MS } from '../tracking/orders.ts';
-import { CUT, fakeClock, gate, MemorySocket, pass, settle } from '../tracking/sockets.ts';
+import { CUT, fakeClock, MemorySocket, pass, settle } from '../tracking/sockets.ts';
 
 const OTHER_TOKEN = `sdd_${'b'.repeat(32)}`;
 
@@ -129,7 +130,7 @@ describe('signing in', () => {
 
   it('takes nothing before the hello is answered', async () => {
     const slow = gate<{ driverId: string } | null>();
-    find.mockReturnValueOnce(slow.promise);
+    find.mockReturnValueOnce(slow.opened);
     const socket = await connect();
     socket.say({ type: 'position', lat: 1, lng: 2 });
     socket.say({ type: 'hello', token: TOKEN });
@@ -144,7 +145,7 @@ describe('signing in', () => {
 
   it('forgets a socket that closed while its token was looked up', async () => {
     const slow = gate<{ driverId: string } | null>();
-    find.mockReturnValueOnce(slow.promise);
+    find.mockReturnValueOnce(slow.opened);
     const socket = await connect();
     socket.say({ type: 'hello', token: TOKEN });
     socket.close(1001, '');
@@ -169,7 +170,7 @@ describe('a signed-in driver', () => {
   it('is told of every change, the newest last', async () => {
     const socket = await signedIn();
     const slow = gate<DriverState>();
-    findState.mockReturnValueOnce(slow.promise);
+    findState.mockReturnValueOnce(slow.opened);
     live.driverChanged(DRIVER_ID);
     await settle();
     state = driverState(true);
@@ -204,7 +205,7 @@ describe('a signed-in driver', () => {
   it('stays with a new token, though a read of the former phone ends after the sign-in', async () => {
     const former = await signedIn();
     const slow = gate<DriverState>();
-    findState.mockReturnValueOnce(slow.promise);
+    findState.mockReturnValueOnce(slow.opened);
     live.driverChanged(DRIVER_ID);
     await settle();
     find.mockImplementation(async () => ({ driverId: DRIVER_ID }));
@@ -242,7 +243,7 @@ describe('a signed-in driver', () => {
   it('changes duty and sees it in the state; of several changes meanwhile only the last is written', async () => {
     const socket = await signedIn();
     const slow = gate<{ onDuty: boolean }>();
-    setDuty.mockReturnValueOnce(slow.promise);
+    setDuty.mockReturnValueOnce(slow.opened);
     for (const onDuty of [true, false, true, false, true]) socket.say({ type: 'duty', on_duty: onDuty });
     slow.open({ onDuty: true });
     await settle();
@@ -299,7 +300,7 @@ describe('sockets that have not signed in', () => {
   const stillOpen = (sockets: readonly MemorySocket<DriverSession>[]) => sockets.filter(({ closed }) => !closed);
   const slowSignIn = async (address?: string) => {
     const lookUp = gate<{ driverId: string } | null>();
-    find.mockReturnValueOnce(lookUp.promise);
+    find.mockReturnValueOnce(lookUp.opened);
     const socket = await connect(address);
     socket.say({ type: 'hello', token: TOKEN });
     return { socket, lookUp };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { hashSecret, hasSecretForm, newId, newSecret, tokenOfAttempt } from '../../src/domain/ids.ts';
 import { driverSignInRoute } from '../../src/driver-app/sign-in-route.ts';
 import { MAX_NETWORKS_COUNTED, WRONG_LINKS_PER_MINUTE, WrongLinks } from '../../src/driver-app/wrong-links.ts';
-import { startServer } from '../http/support.ts';
+import { gate, startServer } from '../http/support.ts';
 
 const code = newSecret('sign_in_code');
 
@@ -41,11 +41,9 @@ async function world() {
   };
   /** Look-ups wait until the function that this returns is called. */
   const hold = () => {
-    let release = () => {};
-    held = new Promise((resolve) => {
-      release = resolve;
-    });
-    return release;
+    const { opened, open } = gate();
+    held = opened;
+    return open;
   };
   return { send, asked, pass, fail, hold };
 }

@@ -8,6 +8,7 @@ import { createLogger } from '../../src/telemetry.ts';
 import { useDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
+import { gate } from '../http/support.ts';
 import { workerSettings } from '../queues/worker-settings.ts';
 
 const NO_MARKS = { mark: () => undefined };
@@ -54,18 +55,15 @@ describe.each([
     const texts = queues.get('sms');
     if (!texts) throw new Error('there is no queue of texts');
     const run: number[] = [];
-    let letGo = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
+    const held = gate();
     const handle = async ({ outboxId }: { outboxId: number }) => {
       run.push(outboxId);
-      if (outboxId === 1) await held;
+      if (outboxId === 1) await held.opened;
       return { kind: 'done' } as const;
     };
     const worker = startWorker('sms', backend, handle, workerSettings({ concurrency: 1 }), logger);
     onTestFinished(async () => {
-      letGo();
+      held.open();
       await worker.close();
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       await close();
@@ -76,7 +74,7 @@ describe.each([
     await empty();
     expect(await texts.countWaiting()).toBe(0);
     await texts.addBulk([job(5)]);
-    letGo();
+    held.open();
     await expect.poll(() => run, soon).toEqual([1, 5]);
     // Later than the delayed one would have come.
     await texts.addBulk([job(6, { delay: 400 })]);

@@ -4,8 +4,9 @@ import { LIVE_READ_RETRY_MS, MAX_LIVE_READS } from '../../src/pages/latest-reade
 import { createTracking, MAX_SOCKETS_PER_ORDER, POSITION_PUBLISH_MS, type Tracking } from '../../src/tracking/live.ts';
 import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../../src/tracking/lookups.ts';
 import type { Viewer } from '../../src/tracking/watched.ts';
+import { gate } from '../http/support.ts';
 import { assigned, DRIVER_ID, delivered, matcherAt, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
-import { fakeClock, gate, MemorySocket, pass, publisher, settle } from './sockets.ts';
+import { fakeClock, MemorySocket, pass, publisher, settle } from './sockets.ts';
 
 const ORDER_ID = trackedOrder().orderId;
 let order: TrackedOrder | null;
@@ -53,6 +54,12 @@ async function open(orderId?: string): Promise<MemorySocket<Viewer>> {
   sockets.push(socket);
   return socket;
 }
+/** The same once it has its snapshot. */
+async function opened(orderId?: string): Promise<MemorySocket<Viewer>> {
+  const socket = await open(orderId);
+  await settle();
+  return socket;
+}
 const sequences = (socket: MemorySocket<Viewer>) =>
   socket.ofType('order').map((message) => (message.order as { sequence: number }).sequence);
 
@@ -68,7 +75,7 @@ describe('opening', () => {
   it('looks up so many links from one address at once, and others’ meanwhile', async () => {
     const slow = gate<TrackedOrder | null>();
     const accept = (remoteAddress: string) => tracking.behaviour.accept({ params: [TOKEN], remoteAddress });
-    findByToken.mockReturnValue(slow.promise);
+    findByToken.mockReturnValue(slow.opened);
     const flood = Array.from({ length: MAX_TRACKING_LOOKUPS_PER_ADDRESS }, (_, index) =>
       accept(`2001:db8:0:1::${index.toString(16)}`),
     );
@@ -81,26 +88,22 @@ describe('opening', () => {
   });
 
   it('sends the snapshot', async () => {
-    const socket = await open();
-    await settle();
+    const socket = await opened();
     expect(socket.ofType('order')).toHaveLength(1);
     expect(socket.received[0]).toMatchObject({ order: { sequence: 1, status: 'pending_dispatch' } });
   });
 
   it('sends a later page its own snapshot and the first one nothing again', async () => {
-    const first = await open();
-    await settle();
-    const second = await open();
-    await settle();
+    const first = await opened();
+    const second = await opened();
     expect(sequences(first)).toEqual([1]);
     expect(sequences(second)).toEqual([1]);
   });
 
   it('reaches a socket with a change that falls between its subscription and its snapshot', async () => {
     const slow = gate<TrackedOrder>();
-    findById.mockReturnValueOnce(slow.promise);
-    const socket = await open();
-    await settle();
+    findById.mockReturnValueOnce(slow.opened);
+    const socket = await opened();
     // The read of the snapshot is under way and will return what was true before the change.
     order = assigned();
     const told = tracking.orderChanged(ORDER_ID);
@@ -111,8 +114,7 @@ describe('opening', () => {
 
   it('closes the socket of an order that is no longer there', async () => {
     order = null;
-    const socket = await open(ORDER_ID);
-    await settle();
+    const socket = await opened(ORDER_ID);
     expect(socket.closed).toEqual({ code: 4404, reason: 'unknown order' });
     expect(tracking.watched()).toEqual({ orders: 0, sockets: 0 });
   });
@@ -131,8 +133,7 @@ describe('changes', () => {
   it('cost no read while nobody watches', async () => {
     await tracking.orderChanged(ORDER_ID);
     tracking.driverMoved(ORDER_ID, { driverId: DRIVER_ID, lat: 1, lng: 2, atMs: NOW_MS });
-    const socket = await open();
-    await settle();
+    const socket = await opened();
     socket.close(1000, '');
     findById.mockClear();
     await tracking.orderChanged(ORDER_ID);
@@ -142,11 +143,10 @@ describe('changes', () => {
   });
 
   it('of one order share one more read while a read is under way', async () => {
-    const socket = await open();
-    await settle();
+    const socket = await opened();
     findById.mockClear();
     const slow = gate<TrackedOrder>();
-    findById.mockReturnValueOnce(slow.promise);
+    findById.mockReturnValueOnce(slow.opened);
     const first = tracking.orderChanged(ORDER_ID);
     await settle();
     order = pickedUp();
@@ -161,8 +161,7 @@ describe('changes', () => {
 
   it('that are told of an order and of its driver cost one read', async () => {
     order = assigned();
-    await open();
-    await settle();
+    await opened();
     findById.mockClear();
     order = pickedUp();
     void tracking.orderChanged(ORDER_ID);
@@ -176,8 +175,7 @@ describe('changes', () => {
       from: new Date(NOW_MS + minutes * 60_000).toISOString(),
       to: new Date(NOW_MS + (minutes + 10) * 60_000).toISOString(),
     });
-    const socket = await open();
-    await settle();
+    const socket = await opened();
     for (const minutes of [20, 20, 35]) {
       order = trackedOrder({ planned: planned(minutes) });
       await tracking.orderChanged(ORDER_ID);
@@ -196,8 +194,7 @@ describe('changes', () => {
 
   it('of a driver’s other orders reach the pages of this one, though no event of it happened', async () => {
     order = pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } });
-    const socket = await open();
-    await settle();
+    const socket = await opened();
     tracking.driverChanged('01900000-0000-7000-8000-0000000000d2');
     await settle();
     expect(findById).toHaveBeenCalledTimes(1);
@@ -217,8 +214,7 @@ describe('changes', () => {
   });
 
   it('that were told twice are published once', async () => {
-    const socket = await open();
-    await settle();
+    const socket = await opened();
     order = assigned();
     await tracking.orderChanged(ORDER_ID);
     await tracking.orderChanged(ORDER_ID);
@@ -226,8 +222,7 @@ describe('changes', () => {
   });
 
   it('are read again when the database failed, and nobody is sent anything wrong meanwhile', async () => {
-    const socket = await open();
-    await settle();
+    const socket = await opened();
     order = assigned();
     findById.mockRejectedValueOnce(new Error('gone')).mockRejectedValueOnce(new Error('gone'));
     await tracking.orderChanged(ORDER_ID);
@@ -274,9 +269,7 @@ describe('positions', () => {
 
   async function watching(state: TrackedOrder): Promise<MemorySocket<Viewer>> {
     order = state;
-    const socket = await open();
-    await settle();
-    return socket;
+    return opened();
   }
 
   it('are published at most once a second, the newest last', async () => {
@@ -360,7 +353,7 @@ describe('positions', () => {
     const socket = await watching(pickedUp());
     await pass(POSITION_PUBLISH_MS);
     const slow = gate<TrackedOrder>();
-    findById.mockReturnValueOnce(slow.promise);
+    findById.mockReturnValueOnce(slow.opened);
     const told = tracking.orderChanged(ORDER_ID);
     tracking.driverMoved(ORDER_ID, at(40.7));
     await pass(3 * POSITION_PUBLISH_MS);
@@ -373,8 +366,7 @@ describe('positions', () => {
 });
 
 it('answers a ping and closes a page that says anything else or too much', async () => {
-  const socket = await open();
-  await settle();
+  const socket = await opened();
   socket.say('ping');
   expect(socket.received.at(-1)).toEqual({ type: 'pong' });
   socket.say('ping');

@@ -74,14 +74,3 @@ export function publisher(sockets: readonly MemorySocket<never>[] | readonly Mem
     for (const socket of sockets) if (socket.topics.has(topic)) socket.send(text);
   };
 }
-
-/** A promise that the test settles, to hold a read where it wants it. */
-export function gate<Value>() {
-  let open: (value: Value) => void = () => {};
-  let fail: (error: Error) => void = () => {};
-  const promise = new Promise<Value>((resolve, reject) => {
-    open = resolve;
-    fail = reject;
-  });
-  return { promise, open, fail };
-}

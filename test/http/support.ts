@@ -109,8 +109,8 @@ export function gate<Value = void>(): { readonly opened: Promise<Value>; open(va
   return { opened, open };
 }
 
-/** A bare TCP connection: what it sends is what arrives. It never ends its own side unless told. */
-export function rawConnection(port: number) {
+/** A bare TCP connection: what it sends is what arrives, `first` at once. It never ends its own side unless told. */
+export function rawConnection(port: number, first: string | Buffer = '') {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   onTestFinished(() => {
     socket.destroy();
@@ -119,15 +119,12 @@ export function rawConnection(port: number) {
   socket.on('data', (chunk) => {
     state.text += chunk.toString('latin1');
   });
-  socket.on('end', () => {
-    state.ended = true;
-  });
-  socket.on('close', () => {
-    state.ended = true;
-  });
-  socket.on('error', () => {
-    state.ended = true;
-  });
+  for (const end of ['end', 'close', 'error']) {
+    socket.on(end, () => {
+      state.ended = true;
+    });
+  }
+  if (first.length > 0) socket.write(first);
   return {
     send: (data: string | Buffer) => socket.write(data),
     halfClose: () => socket.end(),
@@ -149,6 +146,11 @@ export function rawConnection(port: number) {
       return [...state.text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]));
     },
   };
+}
+
+/** A connection to a server with a route that echoes, which has sent this. */
+export async function echoing(first: string) {
+  return rawConnection((await startServer({ routes: [echoRoute()] })).port, first);
 }
 
 export const GOOD = 'Host: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\n';

@@ -16,8 +16,7 @@ function thing(handle: Route['handle'], changes: Partial<Route> = {}): Route {
 
 /** Sends one request; its reply, whose body is whole where it has the length that was announced. */
 async function exchange(port: number, request = GET) {
-  const client = rawConnection(port);
-  client.send(request);
+  const client = rawConnection(port, request);
   return readReply(client);
 }
 
@@ -79,8 +78,7 @@ describe.each(TEXTS)('%s goes out as UTF-8', (sent) => {
 
   it('in the last reply of a connection', async () => {
     const { port, server } = await startServer({ routes: [thing(() => text(200, sent))] });
-    const client = rawConnection(port);
-    client.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+    const client = rawConnection(port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => client.statuses).toEqual([404]);
     const before = client.text.length;
     server.stopAccepting();
@@ -93,8 +91,7 @@ describe.each(TEXTS)('%s goes out as UTF-8', (sent) => {
 
   it('in the length of a reply to HEAD', async () => {
     const { port } = await startServer({ routes: [thing(() => text(200, sent))] });
-    const client = rawConnection(port);
-    client.send(GET.replace('GET', 'HEAD'));
+    const client = rawConnection(port, GET.replace('GET', 'HEAD'));
     await expect.poll(() => client.ended).toBe(true);
     expect(client.text.endsWith('\r\n\r\n')).toBe(true);
     expect(lengthOf(client.text)).toBe(Buffer.byteLength(sent));
@@ -132,6 +129,8 @@ describe.each(TEXTS)('%s goes out as UTF-8', (sent) => {
     client.resume();
     const { body } = await readReply(client);
     expect(body.equals(Buffer.from(whole))).toBe(true);
+    client.send(GET);
+    await expect.poll(() => handle.mock.calls.length).toBe(2);
   });
 
   it('in a message to a socket', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { json } from '../../src/transport/reply.ts';
-import { echoRoute, GOOD, gate, rawConnection, startServer } from '../http/support.ts';
+import { echoing, echoRoute, GOOD, gate, rawConnection, startServer } from '../http/support.ts';
 
 const POST = 'POST /echo/1 HTTP/1.1\r\n';
 /**
@@ -131,9 +131,7 @@ describe('a malformed request', () => {
 
 describe('an unusual request', () => {
   it('in chunks arrives whole', async () => {
-    const { port } = await startServer({ routes: [echoRoute()] });
-    const client = rawConnection(port);
-    client.send(`${POST}${GOOD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`);
+    const client = await echoing(`${POST}${GOOD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`);
     client.send('1\r\n}\r\n0\r\n\r\n');
     await expect.poll(() => client.text.endsWith('{"id":"1","bytes":2}')).toBe(true);
   });
@@ -160,9 +158,7 @@ describe('an unusual request', () => {
   });
 
   it('without a body reaches the route with an empty one', async () => {
-    const { port } = await startServer({ routes: [echoRoute()] });
-    const client = rawConnection(port);
-    client.send(`${POST}${GOOD}\r\n`);
+    const client = await echoing(`${POST}${GOOD}\r\n`);
     await expect.poll(() => client.text.endsWith('{"id":"1","bytes":0}')).toBe(true);
   });
 
@@ -187,8 +183,7 @@ describe('an unusual request', () => {
       return json(200, {});
     });
     const { port, server } = await startServer({ routes: [echoRoute({ handle })] });
-    const client = rawConnection(port);
-    client.send(`${POST}${GOOD}Content-Length: 2\r\n\r\n{}`.repeat(2));
+    const client = rawConnection(port, `${POST}${GOOD}Content-Length: 2\r\n\r\n{}`.repeat(2));
     await expect.poll(() => client.ended).toBe(true);
     work.open();
     await expect.poll(() => server.inFlight).toBe(0);
@@ -209,8 +204,7 @@ describe('an unusual request', () => {
       return json(200, {});
     });
     const { port, server } = await startServer({ routes: [echoRoute({ handle })] });
-    const client = rawConnection(port);
-    client.send(`${POST}${GOOD}Content-Length: 2\r\n\r\n{}`);
+    const client = rawConnection(port, `${POST}${GOOD}Content-Length: 2\r\n\r\n{}`);
     await expect.poll(() => handle).toHaveBeenCalled();
     client.halfClose();
     await expect.poll(() => aborted).toHaveBeenCalled();

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { isMediaType } from '../../src/transport/request.ts';
 import type { Route } from '../../src/transport/route.ts';
-import { echoRoute, GOOD, gate, knowsKey, rawConnection, startServer } from '../http/support.ts';
+import { echoing, echoRoute, GOOD, gate, knowsKey, rawConnection, startServer } from '../http/support.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const KEY = { authorization: 'Bearer good' };
@@ -90,18 +90,14 @@ describe('the order of checks', () => {
   });
 
   it('refuses a body in chunks as soon as it is over the limit, without its end', async () => {
-    const { port } = await startServer({ routes: [echoRoute()] });
-    const client = rawConnection(port);
-    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Transfer-Encoding: chunked\r\n\r\n`);
+    const client = await echoing(`POST /echo/7 HTTP/1.1\r\n${GOOD}Transfer-Encoding: chunked\r\n\r\n`);
     for (let sent = 0; sent < 5; sent++) client.send(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
     await expect.poll(() => client.statuses).toEqual([413]);
     await expect.poll(() => client.ended).toBe(true);
   });
 
   it('judges the announced length without waiting for a byte of the body', async () => {
-    const { port } = await startServer({ routes: [echoRoute()] });
-    const client = rawConnection(port);
-    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 70000\r\n\r\n`);
+    const client = await echoing(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 70000\r\n\r\n`);
     await expect.poll(() => client.statuses).toEqual([413]);
   });
 
@@ -151,9 +147,9 @@ describe('the order of checks', () => {
   });
 
   it('refuses a body without a content type', async () => {
-    const { port } = await startServer({ routes: [echoRoute()] });
-    const client = rawConnection(port);
-    client.send('POST /echo/7 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Length: 2\r\n\r\n{}');
+    const client = await echoing(
+      'POST /echo/7 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Length: 2\r\n\r\n{}',
+    );
     await expect.poll(() => client.statuses).toEqual([415]);
   });
 
@@ -192,8 +188,7 @@ describe('the order of checks', () => {
   it('lets the connection of a held back and refused upload go on', async () => {
     const lookup = gate<string>();
     const { port, url } = await startServer({ routes: [uploadRoute(lookup.opened)] });
-    const client = rawConnection(port);
-    client.send(`POST /echo/7 HTTP/1.1\r\n${PHOTO}Content-Length: 900000\r\n\r\n`);
+    const client = rawConnection(port, `POST /echo/7 HTTP/1.1\r\n${PHOTO}Content-Length: 900000\r\n\r\n`);
     client.send(Buffer.alloc(450_000));
     for (let round = 0; round < 50; round++) await fetch(`${url}/nowhere`);
     lookup.open('nobody');
@@ -237,8 +232,7 @@ describe('the order of checks', () => {
       routes: [batches, large],
       limits: { maxBufferedBodyBytes: 500_000, maxBufferedPhotoBytes: 500_000 },
     });
-    const slow = rawConnection(port);
-    slow.send(`POST /batches/7 HTTP/1.1\r\n${GOOD}Content-Length: 490000\r\n\r\n`);
+    const slow = rawConnection(port, `POST /batches/7 HTTP/1.1\r\n${GOOD}Content-Length: 490000\r\n\r\n`);
     slow.send(Buffer.alloc(450_000));
     const send = (path: string, type: string) =>
       fetch(url + path, { method: 'POST', headers: { ...KEY, 'content-type': type }, body: 'x'.repeat(100_000) });
@@ -271,8 +265,7 @@ describe('a route that judges a request before its body', () => {
     expect(admit).not.toHaveBeenCalled();
     expect((await post(url, { ...KEY, ...JSON_TYPE }, '{}')).status).toBe(200);
     await expect.poll(() => over.mock.calls.length).toBe(1);
-    const silent = rawConnection(port);
-    silent.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 20\r\n\r\n{`);
+    const silent = rawConnection(port, `POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 20\r\n\r\n{`);
     await expect.poll(() => silent.statuses).toEqual([408]);
     await expect.poll(() => over.mock.calls.length).toBe(2);
     admit.mockImplementationOnce(({ whenOver }) => {
@@ -288,8 +281,7 @@ describe('a route that judges a request before its body', () => {
     const { port } = await startServer({
       routes: [echoRoute({ handle, admit: () => ({ status: 200, body: 'known' }) })],
     });
-    const client = rawConnection(port);
-    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 20\r\n\r\n{`);
+    const client = rawConnection(port, `POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 20\r\n\r\n{`);
     await expect.poll(() => client.text).toMatch(/known$/);
     expect(handle).not.toHaveBeenCalled();
   });
@@ -303,8 +295,7 @@ describe('a request that its route refuses by the head alone', () => {
     let isShut = true;
     const route = echoRoute({ shed: () => (isShut ? shed() : null) });
     const { port, server } = await startServer({ routes: [route], observe });
-    const client = rawConnection(port);
-    client.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 30\r\n\r\n`);
+    const client = rawConnection(port, `POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 30\r\n\r\n`);
     await expect.poll(() => client.statuses).toEqual([503]);
     expect(client.text).toMatch(/retry-after: 1\r\n/i);
     expect(observe).toHaveBeenCalledWith('/echo/:id', 'POST', 503, expect.any(Number));
@@ -325,8 +316,7 @@ describe('a request that its route refuses by the head alone', () => {
     chunked.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`);
     const ambiguous = rawConnection(port);
     ambiguous.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`);
-    const long = rawConnection(port);
-    long.send(`POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 11\r\n\r\n{"a":"abcd"}`);
+    const long = rawConnection(port, `POST /echo/7 HTTP/1.1\r\n${GOOD}Content-Length: 11\r\n\r\n{"a":"abcd"}`);
     await expect.poll(() => [chunked, ambiguous, long].map(({ statuses }) => statuses)).toEqual([[200], [400], [200]]);
     expect(shedding).not.toHaveBeenCalled();
   });

@@ -105,8 +105,7 @@ describe('a server', () => {
       });
       socket.terminate();
     }
-    const client = rawConnection(port);
-    client.send('GET /a%zz HTTP/1.1\r\nHost: x\r\n\r\n');
+    rawConnection(port, 'GET /a%zz HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => noted.length).toBe(7);
     expect(noted.slice(0, 4).map(({ requestId }) => requestId)).toEqual(ids);
     expect(noted.map(({ method, route, status }) => `${method} ${route} ${status}`)).toEqual([
@@ -128,8 +127,7 @@ describe('a server', () => {
     const noteRequest = (request: AnsweredRequest) => void noted.push(request);
     const handle = vi.fn(() => new Promise<never>(() => undefined));
     const { port } = await startServer({ routes: [{ ...status, handle }], noteRequest });
-    const client = rawConnection(port);
-    client.send('GET /made-up/x/status HTTP/1.1\r\nHost: x\r\n\r\n');
+    const client = rawConnection(port, 'GET /made-up/x/status HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => handle).toHaveBeenCalled();
     client.destroy();
     await expect.poll(() => noted).toMatchObject([{ route: '/made-up/:token/status', status: 0 }]);

@@ -49,25 +49,21 @@ describe('a request whose body does not come', () => {
     const stores = echoRoute({ authenticate: ofStore as never });
     const { port, server } = await startServer({ routes: [open, stores], limits: { maxWaitingBodiesPerCaller: 3 } });
     const silent = [OPEN, OPEN, OPEN, headOf('one', 2), headOf('one', 2), headOf('one', 2)].map((head) => {
-      const client = rawConnection(port);
-      client.send(head);
+      const client = rawConnection(port, head);
       return client;
     });
     await expect.poll(() => server.inFlight).toBe(6);
     for (const head of [OPEN, headOf('one', 2)]) {
-      const refused = rawConnection(port);
-      refused.send(head);
+      const refused = rawConnection(port, head);
       await expect.poll(() => refused.statuses).toEqual([503]);
       expect(refused.text).toMatch(/retry-after: 1\r\n/i);
     }
-    const other = rawConnection(port);
-    other.send(headOf('two', 2));
+    const other = rawConnection(port, headOf('two', 2));
     await expect.poll(() => server.inFlight).toBe(7);
     other.send('{}');
     await expect.poll(() => other.statuses).toEqual([200]);
     // Whole requests wait for nothing, and a place is free again when its body has come or its client has left.
-    const whole = rawConnection(port);
-    whole.send(`${headOf('one', 2)}{}`);
+    const whole = rawConnection(port, `${headOf('one', 2)}{}`);
     await expect.poll(() => whole.statuses).toEqual([200]);
     silent[3]?.send('{}');
     silent[4]?.destroy();
@@ -88,17 +84,14 @@ describe('a request whose body does not come', () => {
     await expect.poll(() => slow.filter(({ statuses }) => statuses[0] === 503).length).toBe(2);
     expect(server.inFlight).toBe(2);
     for (let round = 0; round < 3; round++) {
-      const quick = rawConnection(port);
-      quick.send(headOf('quick', 45_000) + 'x'.repeat(45_000));
+      const quick = rawConnection(port, headOf('quick', 45_000) + 'x'.repeat(45_000));
       await expect.poll(() => quick.statuses).toEqual([200]);
     }
-    const whole = rawConnection(port);
-    whole.send(headOf('slow', 20_000) + 'x'.repeat(20_000));
+    const whole = rawConnection(port, headOf('slow', 20_000) + 'x'.repeat(20_000));
     await expect.poll(() => whole.statuses).toEqual([503]);
     for (const client of slow) client.destroy();
     await expect.poll(() => server.inFlight).toBe(0);
-    const again = rawConnection(port);
-    again.send(headOf('slow', 45_000) + 'x'.repeat(45_000));
+    const again = rawConnection(port, headOf('slow', 45_000) + 'x'.repeat(45_000));
     await expect.poll(() => again.statuses).toEqual([200]);
   });
 });

@@ -38,6 +38,11 @@ async function start(changes: Partial<SocketBehaviour<Data>> = {}, limits: Parti
     closed,
     sockets,
     open: (path = '/live/abc') => client(running.port, path),
+    async connected() {
+      const phone = client(running.port, '/live/abc');
+      await expect.poll(() => phone.open).toBe(true);
+      return phone;
+    },
   };
 }
 
@@ -90,29 +95,19 @@ describe('a socket', () => {
     expect(server.openSockets).toBe(0);
   });
 
-  it('is closed by its behaviour with a code and a reason', async () => {
-    const { open } = await start({ message: (socket) => socket.close(4001, 'wrong token') });
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
+  it.each(['close', 'dismiss'] as const)('ends with a code and a reason where its behaviour says %s', async (how) => {
+    const { connected } = await start({ message: (socket) => socket[how](4001, 'wrong token') });
+    const phone = await connected();
     phone.socket.send('x');
     await expect.poll(() => phone.closed).toEqual([4001, 'wrong token']);
   });
 
   it('is cut by its behaviour at once, without a word', async () => {
-    const { open, server, closed } = await start({ message: (socket) => socket.cut() });
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
+    const { connected, server, closed } = await start({ message: (socket) => socket.cut() });
+    const phone = await connected();
     phone.socket.send('x');
     await expect.poll(() => phone.closed).toEqual([1006, '']);
     expect([server.openSockets, closed.mock.calls.length]).toEqual([0, 1]);
-  });
-
-  it('is dismissed with a reason', async () => {
-    const { open } = await start({ message: (socket) => socket.dismiss(4001, 'no') });
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
-    phone.socket.send('x');
-    await expect.poll(() => phone.closed).toEqual([4001, 'no']);
   });
 
   it('is cut where too many were dismissed a moment ago, as a closed one stays open for a while', () => {
@@ -128,9 +123,8 @@ describe('a socket', () => {
   });
 
   it('that sends bytes is closed with 1003', async () => {
-    const { open, message } = await start();
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
+    const { connected, message } = await start();
+    const phone = await connected();
     phone.socket.send(Buffer.from('x'));
     await expect.poll(() => phone.closed).toEqual([1003, 'Text messages only']);
     expect(message).not.toHaveBeenCalled();
@@ -152,9 +146,8 @@ describe('a socket', () => {
       const broken = vi.fn(() => {
         throw new Error('cannot greet Ada Lovelace');
       });
-      const { open, log, server } = await start({ [where]: broken });
-      const phone = open();
-      await expect.poll(() => phone.open).toBe(true);
+      const { connected, log, server } = await start({ [where]: broken });
+      const phone = await connected();
       if (phone.closed === null) phone.socket.send('x');
       await expect.poll(() => phone.closed).toEqual([1011, 'Internal error']);
       expect(log).toHaveLength(1);
@@ -164,9 +157,8 @@ describe('a socket', () => {
   );
 
   it('whose behaviour fails later, in a promise, is closed with 1011 too', async () => {
-    const { open, log } = await start({ message: (async () => Promise.reject(new Error('late'))) as () => void });
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
+    const { connected, log } = await start({ message: (async () => Promise.reject(new Error('late'))) as () => void });
+    const phone = await connected();
     phone.socket.send('x');
     await expect.poll(() => phone.closed).toEqual([1011, 'Internal error']);
     expect(log).toHaveLength(1);
@@ -176,21 +168,18 @@ describe('a socket', () => {
     const closed = vi.fn(() => {
       throw new Error('broken');
     });
-    const { open, log } = await start({ closed });
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
+    const { connected, log } = await start({ closed });
+    const phone = await connected();
     phone.socket.close();
     await expect.poll(() => log.length).toBe(1);
-    const next = open();
-    await expect.poll(() => next.open).toBe(true);
+    await connected();
   });
 });
 
 describe('an upgrade', () => {
   it.each([404, 410, 503] as const)('is refused with %i where the behaviour says so', async (refuse) => {
     const { port } = await start({ accept: async () => ({ refuse }) });
-    const raw = rawConnection(port);
-    raw.send(upgradeRequest('/live/abc'));
+    const raw = rawConnection(port, upgradeRequest('/live/abc'));
     await expect.poll(() => raw.statuses).toEqual([refuse]);
     await expect.poll(() => raw.text).toMatch(/"success":false.*"request_id":"/);
   });
@@ -214,7 +203,7 @@ describe('an upgrade', () => {
       await decided.opened;
       return { token: 'x' };
     });
-    const { open } = await start({ maxSockets: 2, accept });
+    const { open, connected } = await start({ maxSockets: 2, accept });
     const [first, second] = [open(), open()];
     await expect.poll(() => accept.mock.calls.length).toBe(2);
     const third = open();
@@ -223,8 +212,7 @@ describe('an upgrade', () => {
     await expect.poll(() => first.open && second.open).toBe(true);
     first.socket.close();
     await expect.poll(() => first.closed !== null).toBe(true);
-    const fourth = open();
-    await expect.poll(() => fourth.open).toBe(true);
+    await connected();
   });
 
   it('of a client that leaves before it is accepted opens nothing and frees its place', async () => {
@@ -313,20 +301,18 @@ describe('publishing', () => {
 
   it('no longer reaches one that unsubscribed', async () => {
     const left = vi.fn();
-    const { open, transport } = await start({
+    const { connected, transport } = await start({
       opened: (socket) => socket.subscribe('t'),
       message: (socket) => {
         socket.unsubscribe('t');
         left();
       },
     });
-    const phone = open();
-    await expect.poll(() => phone.open).toBe(true);
+    const phone = await connected();
     phone.socket.send('leave');
     await expect.poll(() => left.mock.calls.length).toBe(1);
     transport.publish('t', 'missed');
-    const marker = open();
-    await expect.poll(() => marker.open).toBe(true);
+    const marker = await connected();
     transport.publish('t', 'seen');
     await expect.poll(() => marker.messages).toEqual(['seen']);
     expect(phone.messages).toEqual([]);
@@ -336,8 +322,7 @@ describe('publishing', () => {
     'drops a reader too slow for what %s gives it, and no one else',
     async (how) => {
       const { open, server, transport, port, closed, sockets } = await start({ maxSockets: 3 });
-      const slow = rawConnection(port);
-      slow.send(upgradeRequest('/live/slow'));
+      const slow = rawConnection(port, upgradeRequest('/live/slow'));
       await expect.poll(() => slow.statuses).toEqual([101]);
       await expect.poll(() => sockets.length).toBe(1);
       slow.pause();
@@ -372,8 +357,7 @@ describe('a server that stops', () => {
     const { open, server, transport, closed, port } = await start();
     const phones = [open(), open(), open()];
     await expect.poll(() => phones.every((phone) => phone.open)).toBe(true);
-    const kept = rawConnection(port);
-    kept.send('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+    const kept = rawConnection(port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => kept.statuses).toEqual([404]);
     server.stopAccepting();
     kept.send(upgradeRequest('/live/abc'));

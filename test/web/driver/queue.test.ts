@@ -47,6 +47,16 @@ function newQueue(kept: ActionStore = store, driverId: string | null = ANA): Act
   };
   return new ActionQueue(kept, { send, shrink }, listener, driverId, () => 1);
 }
+/** A queue of the page that has begun, with these actions. */
+async function working(...added: ReturnType<typeof action>[]): Promise<ActionQueue> {
+  return begun(newQueue(), ...added);
+}
+async function begun(queue: ActionQueue, ...added: ReturnType<typeof action>[]): Promise<ActionQueue> {
+  await queue.start();
+  for (const each of added) await queue.add(each);
+  await flush();
+  return queue;
+}
 const sent = () => send.mock.calls.map(([{ id }]) => id);
 const flush = () => vi.advanceTimersByTimeAsync(0);
 
@@ -61,10 +71,7 @@ afterEach(() => vi.useRealTimers());
 
 describe('the actions of a driver', () => {
   it('are sent at once where there is network, and forgotten when they are answered', async () => {
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a'));
-    await flush();
+    const queue = await working(action('a'));
     expect(sent()).toEqual(['a']);
     expect(told).toEqual(['a is picked_up']);
     expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
@@ -72,11 +79,7 @@ describe('the actions of a driver', () => {
 
   it('are kept while they cannot be sent, the later ones behind the first', async () => {
     send.mockResolvedValue(LATER);
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a'));
-    await queue.add(action('b'));
-    await flush();
+    await working(action('a'), action('b'));
     expect(new Set(sent())).toEqual(new Set(['a']));
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
   });
@@ -92,11 +95,7 @@ describe('the actions of a driver', () => {
   it('of one order are sent in their order, each when the one before it is answered', async () => {
     let answer: (sent: Sent) => void = () => {};
     send.mockImplementation(() => new Promise((resolve) => (answer = resolve)));
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a'));
-    await queue.add(action('b'));
-    await flush();
+    await working(action('a'), action('b'));
     expect(sent()).toEqual(['a']);
     answer(DONE);
     await flush();
@@ -155,19 +154,14 @@ describe('the actions of a driver', () => {
     await anas.add(action('a', { kind: 'deliver', photo: JPEG }));
     anas.stop();
     send.mockReset().mockResolvedValue(DONE);
-    const bens = newQueue(store, 'driver-ben');
-    await bens.start();
-    await bens.add(action('b'));
-    await flush();
+    const bens = await begun(newQueue(store, 'driver-ben'), action('b'));
     expect(sent()).toEqual(['b']);
     expect([bens.waiting.length, bens.refused.length]).toEqual([0, 0]);
     bens.stop();
     expect(store.kept.get('a')?.photo).toEqual(JPEG);
 
     // After a sign-in by link the page learns later who the driver is.
-    const unknown = newQueue(store, null);
-    await unknown.start();
-    await flush();
+    const unknown = await begun(newQueue(store, null));
     expect(sent()).toEqual(['b']);
     unknown.isOf(ANA);
     await flush();
@@ -177,17 +171,13 @@ describe('the actions of a driver', () => {
 
   it('that the page of before kept are sent, though they name no driver', async () => {
     await store.add({ ...action('old'), number: 1 });
-    await newQueue().start();
-    await flush();
+    await working();
     expect(told).toEqual(['old is picked_up']);
   });
 
   it('are tried again by themselves with growing pauses of at most 30 s', async () => {
     send.mockResolvedValue(LATER);
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a'));
-    await flush();
+    await working(action('a'));
     const pauses: number[] = [];
     for (let tries = send.mock.calls.length; pauses.length < 8; tries = send.mock.calls.length) {
       const before = Date.now();
@@ -222,9 +212,7 @@ describe('the actions of a driver', () => {
     await before.add(action('c', { kind: 'release', reason: 'vehicle' }));
     before.stop();
     send.mockReset().mockResolvedValue(DONE);
-    const after = newQueue();
-    await after.start();
-    await flush();
+    await working();
     expect(sent()).toEqual(['a', 'b', 'c']);
     expect(send.mock.calls[1]?.[0]).toMatchObject({ kind: 'deliver', photo });
     expect(send.mock.calls[2]?.[0]).toMatchObject({ kind: 'release', reason: 'vehicle' });
@@ -234,17 +222,11 @@ describe('the actions of a driver', () => {
   it('stay with their photo when the service refuses them, until the driver has seen it, and the others go on', async () => {
     const why = { code: 'illegal_transition', message: 'The order is cancelled.', retryAfterSeconds: null };
     send.mockResolvedValueOnce({ kind: 'refused', ...why });
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a', { kind: 'deliver', photo: JPEG }));
-    await queue.add(action('b'));
-    await flush();
+    const queue = await working(action('a', { kind: 'deliver', photo: JPEG }), action('b'));
     expect(told).toEqual(['a refused: The order is cancelled.', 'b is picked_up']);
     expect(queue.waiting).toEqual([]);
     queue.stop();
-    const after = newQueue();
-    await after.start();
-    await flush();
+    const after = await working();
     expect(after.refused).toMatchObject([{ id: 'a', photo: JPEG, refusal: why }]);
     expect(sent()).toEqual(['a', 'b']);
     await after.dismiss('a');
@@ -253,10 +235,7 @@ describe('the actions of a driver', () => {
 
   it('stay where the token is no longer valid, and nothing more is sent', async () => {
     send.mockResolvedValue({ kind: 'signed_out' });
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a'));
-    await flush();
+    const queue = await working(action('a'));
     await queue.add(action('b'));
     await vi.advanceTimersByTimeAsync(120_000);
     expect(sent()).toEqual(['a']);
@@ -267,10 +246,7 @@ describe('the actions of a driver', () => {
   it('are sent although the phone’s storage refuses them, and the driver is warned', async () => {
     const full: ActionStore = { ...store, add: () => Promise.reject(new Error('QuotaExceededError')) };
     send.mockResolvedValueOnce(LATER);
-    const queue = newQueue(full);
-    await queue.start();
-    await queue.add(action('a'));
-    await flush();
+    const queue = await begun(newQueue(full), action('a'));
     expect(queue.isUnkept).toBe(true);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(told).toEqual(['a is picked_up']);
@@ -286,10 +262,7 @@ describe('the actions of a driver', () => {
           given.addEventListener('abort', () => resolve(LATER));
         }),
     );
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a'));
-    await flush();
+    const queue = await working(action('a'));
     queue.interrupt();
     expect(signal?.aborted).toBe(true);
     await vi.advanceTimersByTimeAsync(1_000);

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { SERVICE_RESTARTS } from '../../src/domain/restart.ts';
 import { driverPageRoutes } from '../../src/driver-app/page.ts';
 import type { Reply } from '../../src/transport/route.ts';
 import type { ActionKind, DriverOrder, Stop, ToldState } from '../../src/web/driver/state.ts';
-import { replyOf } from '../http/support.ts';
+import { listen } from '../harness/listen.ts';
+import { gate, replyOf } from '../http/support.ts';
 import { builtAssets } from './built-assets.ts';
 
 const STATUS_AFTER: Record<ActionKind, string> = {
@@ -147,9 +147,9 @@ export async function serveDriver() {
       socket.send(JSON.stringify({ type: 'state', ...state }));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { url, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     /** What the service has taken: the action, and whom the order is for. */
     actions,
     duties,
@@ -157,11 +157,9 @@ export async function serveDriver() {
     heard,
     /** Lets the answers to actions wait until the function that it returns is called. */
     hold(): () => void {
-      let release = () => {};
-      held = new Promise((resolve) => {
-        release = resolve;
-      });
-      return () => release();
+      const { opened, open } = gate();
+      held = opened;
+      return open;
     },
     /** Tells the page another state. */
     tell(changes: Partial<State>) {
@@ -182,10 +180,8 @@ export async function serveDriver() {
       day = next;
     },
     async close() {
-      for (const socket of sockets) socket.terminate();
       upgrades.close();
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
+      await close();
     },
   };
 }

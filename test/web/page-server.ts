@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
@@ -12,6 +11,7 @@ import type { Viewer } from '../../src/tracking/watched.ts';
 import type { LiveSocket } from '../../src/transport/live-socket.ts';
 import { bytes, errorReply, text } from '../../src/transport/reply.ts';
 import type { Reply } from '../../src/transport/route.ts';
+import { listen } from '../harness/listen.ts';
 import { replyOf } from '../http/support.ts';
 import { matcherAt } from '../tracking/orders.ts';
 import { builtAssets } from './built-assets.ts';
@@ -31,7 +31,6 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   let socketsBlocked = false;
   let socketsSwallowed = false;
   let isUnroutable = false;
-  const swallowed = new Set<Duplex>();
   const failures: unknown[] = [];
   const topics = new Map<WebSocket, Set<string>>();
   const publish = (topic: string, text: string) => {
@@ -96,7 +95,6 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   async function upgrade(request: IncomingMessage, raw: Duplex, head: Buffer): Promise<void> {
     if (socketsSwallowed) {
       raw.on('error', () => undefined);
-      swallowed.add(raw);
       return;
     }
     const token = request.url?.split('/')[2] ?? '';
@@ -131,9 +129,9 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     tracking.behaviour.opened(live);
   }
 
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { url, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests,
     failures,
     sockets: () => topics.size,
@@ -169,10 +167,8 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
     },
     async close() {
       for (const socket of topics.keys()) socket.terminate();
-      for (const raw of swallowed) raw.destroy();
       tracking.close();
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
+      await close();
     },
   };
 }

@@ -1,8 +1,9 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium, launchBrowser } from '../../harness/chromium.ts';
+import { listen } from '../../harness/listen.ts';
+import { gate } from '../../http/support.ts';
 import { assigned, delivered, pickedUp, TOKEN, trackedOrder } from '../../tracking/orders.ts';
 import { type PageServer, servePage } from '../page-server.ts';
 
@@ -150,18 +151,15 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await expect.poll(() => page.locator('#notes-state').textContent()).toBe('Saved. Your driver sees it.');
     expect(server.notes()).toEqual(['Ring twice\nat the gate', true]);
 
-    let letThrough = () => {};
-    const held = new Promise<void>((resolve) => {
-      letThrough = resolve;
-    });
+    const held = gate();
     await page.route('**/dropoff', async (route) => {
-      await held;
+      await held.opened;
       await route.continue();
     });
     await text.fill('Gate code');
     await page.getByRole('button', { name: 'Save' }).click();
     await text.fill('Gate code 42');
-    letThrough();
+    held.open();
     await expect
       .poll(() => page.locator('#notes-state').textContent())
       .toMatch(/^Saved, but not what was written since/);
@@ -488,8 +486,8 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
       asked.push(request.headers);
       response.end();
     });
-    await new Promise<void>((ready) => tiles.listen(0, '127.0.0.1', ready));
-    const origin = `http://127.0.0.1:${(tiles.address() as AddressInfo).port}`;
+    // A browser opens connections in advance without a request, which the close cuts, too.
+    const { url: origin, close } = await listen(tiles);
     const other = await servePage({ tileUrl: `${origin}/{z}/{x}/{y}.png` });
     try {
       await other.change(pickedUp());
@@ -504,9 +502,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
       await page.goto('about:blank');
     } finally {
       await other.close();
-      // A browser opens connections in advance without a request, and a close waits for those too.
-      tiles.closeAllConnections();
-      await new Promise((closed) => tiles.close(closed));
+      await close();
     }
   });
 });

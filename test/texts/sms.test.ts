@@ -1,19 +1,15 @@
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
-import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import type { TextBounds } from '../../src/store/texts/text-rows.ts';
 import { createSmsJob } from '../../src/texts/text-jobs.ts';
 import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
-import { createTwilioSender } from '../../src/texts/twilio.ts';
 import { useDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
-import { STEP_MS } from '../harness/patience.ts';
+import { textSenderOf, twilioStandIn } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
 import { SENDER } from '../harness/vendor-rows.ts';
-import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const database = useDatabase();
 
@@ -30,17 +26,8 @@ async function world(
   } = {},
 ) {
   const { sql } = database;
-  const standIn = await startTwilioStandIn({ ledgerFile: join(temporaryFolder(), 'twilio.jsonl') });
-  onTestFinished(() => standIn.close());
-  standIn.orderFaults(options.faults ?? {});
-  const twilio = createTwilioSender({
-    accountSid: `AC${'0'.repeat(32)}`,
-    authToken: 'sandbox',
-    from: SENDER,
-    apiBase: standIn.url,
-    timeoutMs: STEP_MS,
-  });
-  onTestFinished(() => twilio.close());
+  const standIn = await twilioStandIn({}, options.faults);
+  const twilio = textSenderOf(standIn.url);
   const store = await addStoreRow(sql);
   const { orderId, jobs, order } = await addOrder(sql, store, { smsOptIn: options.smsOptIn ?? true });
   if (options.earlierTexts)
@@ -83,7 +70,29 @@ async function world(
       to: '+14155550123',
       body: `Corner Market: your delivery is confirmed. Reply STOP to end/para terminar. Follow it here: https://track.example/track/${order.trackingToken}`,
     });
-  return { orderId, run, wait, arrive, texts, token: order.trackingToken, row: () => orderRow(sql, orderId) };
+  /** Runs the job, by which the customer has one text in all. */
+  async function sendsOnce(): Promise<void> {
+    expect(await run()).toEqual({ kind: 'done' });
+    expect(texts()).toHaveLength(1);
+    expect((await orderRow(sql, orderId)).sms_status).toBe('sent');
+  }
+  /** Runs the job, which sends nothing, and the order says why. */
+  async function refuses(code: string): Promise<void> {
+    expect(await run()).toEqual({ kind: 'done' });
+    expect(texts()).toEqual([]);
+    expect(await orderRow(sql, orderId)).toMatchObject({ sms_status: 'failed', sms_failure_code: code });
+  }
+  return {
+    orderId,
+    run,
+    sendsOnce,
+    refuses,
+    wait,
+    arrive,
+    texts,
+    token: order.trackingToken,
+    row: () => orderRow(sql, orderId),
+  };
 }
 
 test('the customer is texted the tracking link, and the order says sent', async () => {
@@ -119,56 +128,48 @@ const restOf = (seconds: number, sinceMs: number) => ({
 });
 
 test('a worker that dies after the send finds the message and does not send again', async () => {
-  const { run, wait, texts, row } = await world({ loseWrites: 1 });
+  const { run, wait, sendsOnce } = await world({ loseWrites: 1 });
   const sinceMs = Date.now();
   await expect(run()).rejects.toThrow('died before the write');
   expect(await run()).toEqual(restOf(SOON, sinceMs));
   await wait(SOON);
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
-  expect((await row()).sms_status).toBe('sent');
+  await sendsOnce();
 });
 
 test('after an unknown outcome the text is looked up soon, and one that is found is not sent again', async () => {
-  const { run, wait, texts, row } = await world({ faults: { next: [unheard] } });
+  const { run, wait, sendsOnce } = await world({ faults: { next: [unheard] } });
   expect(await run()).toEqual({ kind: 'wait', forMs: SOON * 1_000 });
   await wait(SOON);
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
-  expect((await row()).sms_status).toBe('sent');
+  await sendsOnce();
 });
 
 test('a text is found though the database’s clock is ahead of Twilio’s', async () => {
-  const { run, wait, texts, orderId } = await world({ faults: { next: [unheard] } });
+  const { run, wait, orderId, sendsOnce } = await world({ faults: { next: [unheard] } });
   await run();
   await database.sql`update messages set sent_at = sent_at + interval '10 minutes' where order_id = ${orderId}`;
   await wait(LATE);
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
+  await sendsOnce();
 });
 
 test('a text that the first look-up does not find is looked up once more before it is sent again', async () => {
-  const { run, wait, texts } = await world({ faults: { next: [lost] } });
+  const { run, wait, texts, sendsOnce } = await world({ faults: { next: [lost] } });
   const sinceMs = Date.now();
   expect(await run()).toMatchObject({ kind: 'wait' });
   await wait(SOON);
   expect(await run()).toEqual(restOf(LATE - SOON, sinceMs));
   expect(texts()).toHaveLength(0);
   await wait(LATE - SOON);
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
+  await sendsOnce();
 });
 
 test('a text that Twilio accepts between the two look-ups is not sent again', async () => {
-  const { run, wait, texts, row, arrive } = await world({ faults: { next: [lost] } });
+  const { run, wait, arrive, sendsOnce } = await world({ faults: { next: [lost] } });
   await run();
   await wait(SOON);
   await run();
   await arrive();
   await wait(LATE - SOON);
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
-  expect((await row()).sms_status).toBe('sent');
+  await sendsOnce();
 });
 
 const ok = { kind: 'delay', ms: 0 } as const;
@@ -192,20 +193,11 @@ test('a text is sent again as often as the look-ups find nothing, after pauses t
 });
 
 test('a text that is of no use any more after a send of unknown outcome is given up with that reason', async () => {
-  const { run, wait, texts, row, orderId } = await world({ faults: { next: [lost] } });
+  const { run, wait, orderId, refuses } = await world({ faults: { next: [lost] } });
   await run();
   await database.sql`update orders set created_at = now() - interval '5 hours' where id = ${orderId}`;
   await wait(LATE);
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toEqual([]);
-  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'outcome_unknown' });
-});
-
-test('a phone of a country that is not allowed is not texted, and the order says why', async () => {
-  const { run, texts, row } = await world({ mayText: () => false });
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toEqual([]);
-  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'country_not_allowed' });
+  await refuses('outcome_unknown');
 });
 
 test('texts beyond the bound of a phone or of a store are not sent, and a text tried twice counts once', async () => {
@@ -241,21 +233,13 @@ test('texts beyond the bound of a phone or of a store are not sent, and a text t
   expect(await storeOf(sql).pruneTextCounts(2, 100)).toBe(5);
 });
 
-test('a text beyond a bound of the day is recorded as failed', async () => {
-  const { run, texts, row } = await world({ bounds: { perPhone: 1, perStore: 1 }, earlierTexts: 1 });
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toEqual([]);
-  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'store_limit' });
-});
-
 test('a second send that was certainly not made is made again without the pauses of look-ups', async () => {
-  const { run, wait, texts, orderId } = await world({ faults: { next: [lost, ok, { kind: 'rate_limit' }] } });
+  const { run, wait, orderId, sendsOnce } = await world({ faults: { next: [lost, ok, { kind: 'rate_limit' }] } });
   await run();
   await database.sql`update messages set sent_at = sent_at - interval '60 seconds' where order_id = ${orderId}`;
   await wait(LATE);
   expect(await run()).toMatchObject({ kind: 'rate_limited' });
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
+  await sendsOnce();
 });
 
 test('a worker that was suspended since it counted the send does not send: another may have looked it up', async () => {
@@ -280,35 +264,33 @@ test('a long name is cut after a whole character, and its text is found', async 
 });
 
 test('a text is found by its link after the store was renamed', async () => {
-  const { run, wait, texts, orderId } = await world({ faults: { next: [unheard] } });
+  const { run, wait, orderId, sendsOnce } = await world({ faults: { next: [unheard] } });
   await run();
   await database.sql`
     update retailers set name = 'Renamed' where id = (select retailer_id from orders where id = ${orderId})`;
   await wait(LATE);
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
+  await sendsOnce();
 });
 
 test('a 429 pauses the queue and is not counted as a send', async () => {
-  const { run, texts } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
+  const { run, sendsOnce } = await world({ faults: { next: [{ kind: 'rate_limit' }] } });
   expect(await run()).toMatchObject({ kind: 'rate_limited' });
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toHaveLength(1);
+  await sendsOnce();
 });
 
-test('a confirmation that is hours late is not sent any more', async () => {
-  const { run, texts, row } = await world({ hoursLater: 5 });
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toEqual([]);
-  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'too_late' });
+test.each<[string, string, Parameters<typeof world>[0]]>([
+  ['to a phone of a country that is not allowed', 'country_not_allowed', { mayText: () => false }],
+  ['beyond a bound of the day', 'store_limit', { bounds: { perPhone: 1, perStore: 1 }, earlierTexts: 1 }],
+  ['that is hours late', 'too_late', { hoursLater: 5 }],
+])('a confirmation %s is not sent, and the order says why: %s', async (_what, code, options) => {
+  const { refuses } = await world(options);
+  await refuses(code);
 });
 
 test('the age of a confirmation counts from the order, not from its first attempt', async () => {
-  const { run, texts, row, orderId } = await world();
+  const { orderId, refuses } = await world();
   await database.sql`update orders set created_at = now() - interval '5 hours' where id = ${orderId}`;
-  expect(await run()).toEqual({ kind: 'done' });
-  expect(texts()).toEqual([]);
-  expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'too_late' });
+  await refuses('too_late');
 });
 
 test('no text is sent for an order that was cancelled or has expired, and the order says why', async () => {
@@ -317,10 +299,8 @@ test('no text is sent for an order that was cancelled or has expired, and the or
   await storeOf(sql, 'test').cancelOrder(cancelled.orderId, 'operator', 'other');
   await sql`update orders set expires_at = now() where id = ${expired.orderId}`;
   await storeOf(sql, 'test').expireOrder(expired.orderId);
-  for (const { run, texts, row } of [cancelled, expired]) {
-    expect(await run()).toEqual({ kind: 'done' });
-    expect(texts()).toEqual([]);
-    expect(await row()).toMatchObject({ sms_status: 'failed', sms_failure_code: 'order_ended' });
+  for (const { refuses } of [cancelled, expired]) {
+    await refuses('order_ended');
   }
 });
 

@@ -19,6 +19,8 @@ import { startServer } from '../http/support.ts';
 
 const database = useDatabase();
 
+const ok = { kind: 'delay', ms: 0 } as const;
+const lost = { kind: 'reset', effect: 'before' } as const;
 const STAMP = { actionId: null, capturedAt: null };
 const ALL: readonly OptionalText[] = ['on_the_way', 'delivered', 'not_delivered'];
 const SOON = { interval: 20 };
@@ -178,12 +180,7 @@ describe('after a send of unknown outcome', () => {
   test('a text is found by its link, and not by the one of another kind', async () => {
     const { sms, pickUp, wait, links, token } = await world({
       // The tracking text is sent, and the next one is lost.
-      faults: {
-        next: [
-          { kind: 'delay', ms: 0 },
-          { kind: 'reset', effect: 'before' },
-        ],
-      },
+      faults: { next: [ok, lost] },
     });
     await sms();
     const run = await pickUp();
@@ -381,12 +378,7 @@ describe('a text that no carrier takes from this sender', () => {
     const codes = [30034];
     const { pickUp, runKept, wait, standIn, rows } = await world({
       calls: { codeOf: () => codes.shift() ?? null },
-      faults: {
-        next: [
-          { kind: 'delay', ms: 0 },
-          { kind: 'reset', effect: 'before' },
-        ],
-      },
+      faults: { next: [ok, lost] },
     });
     await (await pickUp())();
     await expect.poll(() => standIn.calls().pending, SOON).toBe(0);

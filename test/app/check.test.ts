@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +8,7 @@ import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCommand } from '../harness/command-line.ts';
 import { freshDatabase, useDatabase } from '../harness/database.ts';
+import { type Listening, listen } from '../harness/listen.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../harness/redis.ts';
 import { newDataDir } from '../harness/service.ts';
 
@@ -20,7 +20,7 @@ let redis: FreshRedis | undefined;
 let stripe: StripeStandIn;
 let twilio: TwilioStandIn;
 let env: Record<string, string>;
-const servers: ReturnType<typeof createServer>[] = [];
+const servers: Listening[] = [];
 
 beforeAll(async () => {
   redis = await freshRedis();
@@ -40,8 +40,8 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  for (const server of servers) server.close();
-  await Promise.all([stripe.close(), twilio.close(), redis?.stop()]);
+  await Promise.all([...servers, stripe, twilio].map((each) => each.close()));
+  await redis?.stop();
   data.remove();
 });
 
@@ -172,10 +172,9 @@ describe('the check of the settings', () => {
 
 /** The address of a server on this machine. */
 async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+  const server = await listen(createServer(listener));
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return server.url;
 }
 
 function tlsFiles(cert: string, key: string): Record<string, string> {

@@ -10,7 +10,8 @@ const logger = createLogger('silent');
 const there = findRedisServer() !== undefined && process.env.REDIS_URL === undefined;
 if (!there) console.warn('SKIPPED: a Redis that becomes a replica, since there is no redis-server of its own');
 
-test.skipIf(!there)('a connection to a Redis that became a replica is opened anew', async () => {
+/** A Redis for the running test, and a connection of its operator. */
+async function world() {
   const redis = await freshRedis();
   const closers = new Closers(logger);
   onTestFinished(async () => {
@@ -20,6 +21,11 @@ test.skipIf(!there)('a connection to a Redis that became a replica is opened ane
   const url = redis?.url as string;
   const admin = new Redis(url);
   closers.add('admin', () => admin.disconnect());
+  return { url, admin, closers };
+}
+
+test.skipIf(!there)('a connection to a Redis that became a replica is opened anew', async () => {
+  const { url, admin, closers } = await world();
   const connection = openRedis(url, logger, closers);
   await connection.set('a', '1');
   await admin.replicaof('127.0.0.1', '1');
@@ -31,15 +37,7 @@ test.skipIf(!there)('a connection to a Redis that became a replica is opened ane
 });
 
 test.skipIf(!there)('a start with a wrong password of Redis names the setting; one without Redis goes on', async () => {
-  const redis = await freshRedis();
-  const closers = new Closers(logger);
-  onTestFinished(async () => {
-    await closers.closeAll();
-    await redis?.stop();
-  });
-  const url = redis?.url as string;
-  const admin = new Redis(url);
-  closers.add('admin', () => admin.disconnect());
+  const { url, admin } = await world();
   await admin.config('SET', 'requirepass', 'right');
   const wrong = 'Redis refuses the user or the password of REDIS_URL. Correct them. ';
   await expect(refuseWrongRedis(url.replace('//', '//:wrong@'))).rejects.toThrow(`${wrong}(WRONGPASS)`);

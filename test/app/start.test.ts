@@ -9,17 +9,27 @@ import * as queues from '../../src/queues/queues.ts';
 import * as lock from '../../src/runtime/database.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { openTransport } from '../../src/transport/transport.ts';
+import { closedAfterTest } from '../harness/closed-after-test.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newDataDir } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
 
-test('a service is ready from the end of its start, with the file of the sandbox’s secrets, to its notice of a stop', async () => {
+/** Starts services on a database of the running test and a folder of its own, with these settings. */
+async function world(settings: Record<string, string>, database: Parameters<typeof freshDatabase>[0] = {}) {
   const { dataDir, remove } = newDataDir();
-  const database = await freshDatabase();
+  const { url, sql, drop } = await freshDatabase(database);
   onTestFinished(async () => {
-    await database.drop();
+    await drop();
     remove();
   });
+  const own = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', LOG_LEVEL: 'silent', ...settings };
+  const start = (changes: Record<string, string> = {}, ended: (reason: string) => void = () => {}) =>
+    startService(parseConfig({ ...own, ...changes, DATABASE_URL: url, DATA_DIR: dataDir }), () => {}, ended);
+  return { dataDir, sql, start };
+}
+
+test('a service is ready from the end of its start, with the file of the sandbox’s secrets, to its notice of a stop', async () => {
+  const { dataDir, start } = await world({ SIMULATED_DRIVERS: '1', STOP_NOTICE_SECONDS: '3' });
   const seen: unknown[] = [];
   const look = async (url: string) => {
     const isThere = existsSync(join(dataDir, 'sandbox.json'));
@@ -32,20 +42,7 @@ test('a service is ready from the end of its start, with the file of the sandbox
     return openSandbox(own, db, url, ...rest);
   });
   onTestFinished(() => opens.mockRestore());
-  const config = parseConfig({
-    SANDBOX: '1',
-    PORT: '0',
-    SIMULATED_DRIVERS: '1',
-    DATABASE_URL: database.url,
-    DATA_DIR: dataDir,
-    LOG_LEVEL: 'error',
-    STOP_NOTICE_SECONDS: '3',
-  });
-  const service = await startService(
-    config,
-    () => {},
-    () => {},
-  );
+  const service = await start();
   onTestFinished(() => service.close());
   await look(service.url ?? '');
   const closed = service.close();
@@ -61,18 +58,11 @@ test('a service is ready from the end of its start, with the file of the sandbox
 });
 
 test('a process whose API lock another one took refuses all at once, and stops without the notice', async () => {
-  const { dataDir, remove } = newDataDir();
-  const database = await freshDatabase();
-  onTestFinished(async () => {
-    await database.drop();
-    remove();
-  });
-  const env = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', STOP_NOTICE_SECONDS: '60', LOG_LEVEL: 'silent' };
+  const { start } = await world({ STOP_NOTICE_SECONDS: '60' });
   const ended = vi.fn();
   const holds = vi.spyOn(lock, 'holdApiLock');
   onTestFinished(() => holds.mockRestore());
-  const config = parseConfig({ ...env, DATABASE_URL: database.url, DATA_DIR: dataDir });
-  const service = await startService(config, () => {}, ended);
+  const service = await start({}, ended);
   onTestFinished(() => service.close());
   const post = () => fetch(`${service.url}/orders/create`, { method: 'POST' });
   expect((await post()).status).toBe(401);
@@ -86,12 +76,7 @@ test('a process whose API lock another one took refuses all at once, and stops w
 });
 
 test('a process of both roles closes its workers side by side, each with the whole time for its jobs', async () => {
-  const { dataDir, remove } = newDataDir();
-  const database = await freshDatabase();
-  onTestFinished(async () => {
-    await database.drop();
-    remove();
-  });
+  const { start } = await world({});
   const { startWorker } = queues;
   const started: string[] = [];
   const closing: string[] = [];
@@ -108,43 +93,23 @@ test('a process of both roles closes its workers side by side, each with the who
     };
   });
   onTestFinished(() => starts.mockRestore());
-  const env = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', LOG_LEVEL: 'silent' };
-  const config = parseConfig({ ...env, DATABASE_URL: database.url, DATA_DIR: dataDir });
-  const service = await startService(
-    config,
-    () => {},
-    () => {},
-  );
-  await service.close();
+  await (await start()).close();
   expect([...started].sort()).toEqual([...QUEUES].sort());
   expect(closed).toEqual(QUEUES.map(() => started));
 });
 
 test('a port that is taken is told before the database is changed', async () => {
-  const { dataDir, remove } = newDataDir();
-  const database = await freshDatabase({ migrated: false });
-  const other = openTransport();
-  onTestFinished(async () => {
-    other.close();
-    await database.drop();
-    remove();
-  });
+  const other = closedAfterTest(openTransport());
   const port = other.listen('127.0.0.1', 0);
-  const config = parseConfig({ SANDBOX: '1', PORT: String(port), DATABASE_URL: database.url, DATA_DIR: dataDir });
-  const nothing = () => {};
-  await expect(startService(config, nothing, nothing)).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
-  const tables = await database.sql`select from pg_tables where schemaname = 'public'`;
+  const { start, sql } = await world({ PORT: String(port) }, { migrated: false });
+  await expect(start()).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
+  const tables = await sql`select from pg_tables where schemaname = 'public'`;
   expect(tables).toHaveLength(0);
 });
 
 test('simulated drivers do not start on a database whose stores no sandbox made, which stays unmigrated', async () => {
-  const { dataDir, remove } = newDataDir();
-  const database = await freshDatabase();
-  onTestFinished(async () => {
-    await database.drop();
-    remove();
-  });
-  await storeOf(database.sql, 'test').createRetailer(
+  const { start, sql } = await world({ SIMULATED_DRIVERS: '20' });
+  await storeOf(sql, 'test').createRetailer(
     {
       id: newId(),
       name: 'Corner Shop',
@@ -155,20 +120,13 @@ test('simulated drivers do not start on a database whose stores no sandbox made,
     },
     { id: newId(), keyHash: hashSecret('key') },
   );
-  const env = { SANDBOX: '1', PORT: '0', DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'error' };
-  const start = (changes: Record<string, string>) =>
-    startService(
-      parseConfig({ ...env, ...changes }),
-      () => {},
-      () => {},
-    );
-  const newest = () => database.sql`select id, name, sha256 from schema_migrations order by id desc limit 1`;
+  const newest = () => sql`select id, name, sha256 from schema_migrations order by id desc limit 1`;
   const [{ id, name, sha256 }] = (await newest()) as unknown as [{ id: number; name: string; sha256: string }];
-  await database.sql`delete from schema_migrations where id = ${id}`;
-  await expect(start({})).rejects.toThrow('The database has stores that no sandbox made');
+  await sql`delete from schema_migrations where id = ${id}`;
+  await expect(start()).rejects.toThrow('The database has stores that no sandbox made');
   expect((await newest())[0]?.id).toBeLessThan(id);
-  await database.sql`insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256})`;
-  expect(await database.sql`select from drivers`).toHaveLength(0);
+  await sql`insert into schema_migrations (id, name, sha256) values (${id}, ${name}, ${sha256})`;
+  expect(await sql`select from drivers`).toHaveLength(0);
   await (await start({ SIMULATED_DRIVERS: '0' })).close();
   await (await start({ SIMULATED_DRIVERS: '1' })).close();
 });

@@ -35,6 +35,13 @@ function request(changes: Partial<ChargeRequest> = {}): ChargeRequest {
   };
 }
 
+/** A refund of a payment that this card makes. */
+async function refundOf(charger: ReturnType<typeof chargerOf>, paymentMethodId = 'pm_card_visa') {
+  const paid = await charger.charge(request({ paymentMethodId }));
+  if (paid.kind !== 'paid') throw new Error('not paid');
+  return { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+}
+
 test('a good card pays, off session, for the order', async () => {
   const { charger, standIn } = await world();
   const outcome = await charger.charge(request());
@@ -102,10 +109,7 @@ test.each([
   ['pm_card_refundFail', { kind: 'refused', code: 'expired_or_canceled_card' }],
 ])('a refund on %s', async (paymentMethodId, outcome) => {
   const { charger } = await world();
-  const paid = await charger.charge(request({ paymentMethodId }));
-  if (paid.kind !== 'paid') throw new Error('not paid');
-  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
-  expect(await charger.refund(refund)).toEqual(outcome);
+  expect(await charger.refund(await refundOf(charger, paymentMethodId))).toEqual(outcome);
 });
 
 test.each([
@@ -176,7 +180,7 @@ test.each([
   const { charger, standIn } = await world({ faults: { next: [fault] } });
   const first = fault.kind === 'hang' ? chargerOf(standIn.url, { timeoutMs: 1_500 }) : charger;
   expect(await first.charge(request())).toEqual(later(reason, true));
-  expect(standIn.entries()).toHaveLength(done);
+  await expect.poll(() => standIn.entries()).toHaveLength(done);
   expect(await charger.charge(request())).toMatchObject({ kind: 'paid' });
   expect(standIn.entries()).toHaveLength(1);
 });
@@ -288,9 +292,7 @@ test('an order’s charge is found by the order, the paid one before the decline
 
 test('a payment is refunded in full once, whatever the key', async () => {
   const { charger, standIn } = await world();
-  const paid = await charger.charge(request());
-  if (paid.kind !== 'paid') throw new Error('not paid');
-  const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
+  const refund = await refundOf(charger);
   const first = await charger.refund(refund);
   expect(first).toEqual({ kind: 'refunded', refundId: expect.stringMatching(/^re_/) });
   expect(await charger.refund(refund)).toEqual(first);
@@ -302,10 +304,8 @@ test.each([['before'], ['after']] as const)(
   'a refund whose failure %s its effect is repeated is made once, under another key',
   async (effect) => {
     const { charger, standIn } = await world();
-    const paid = await charger.charge(request());
-    if (paid.kind !== 'paid') throw new Error('not paid');
+    const refund = await refundOf(charger);
     standIn.orderFaults({ next: [{ kind: 'status', status: 500, effect, sticky: true }] });
-    const refund = { idempotencyKey: `${ORDER}:refund`, paymentIntentId: paid.paymentIntentId };
     expect(await charger.refund(refund)).toMatchObject({ reason: 'server_error' });
     expect(await charger.refund(refund)).toMatchObject({ kind: 'refunded' });
     expect(standIn.entries().filter((entry) => (entry as { type: string }).type === 'refund')).toHaveLength(1);

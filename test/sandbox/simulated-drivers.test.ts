@@ -1,6 +1,5 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { newId } from '../../src/domain/ids.ts';
 import { MIN_DELIVERY_MS, PLAUSIBLE_METERS_PER_SECOND } from '../../src/domain/payout.ts';
@@ -8,18 +7,13 @@ import { distanceMeters, type Point } from '../../src/geo/point.ts';
 import { startSimulatedDrivers } from '../../src/sandbox/simulated-drivers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
+import { closedAfterTest, listenInTest } from '../harness/closed-after-test.ts';
 
 const HOME: Point = { lat: 37.76415, lng: -122.41957 };
 /** A tick of a simulated second. */
 const TICK_MS = 4;
 
 type Seen = { readonly positions: Point[]; readonly steps: Record<string, number> };
-let server: Server | null = null;
-let drivers: { close(): void } | null = null;
-afterEach(async () => {
-  drivers?.close();
-  await new Promise((closed) => server?.close(closed) ?? closed(null));
-});
 
 /** A service that gives its one driver an order at their first position, and counts their seconds by reports. */
 async function serve(pickup: Point, seen: Seen, waitAt?: Point): Promise<string> {
@@ -53,9 +47,13 @@ async function serve(pickup: Point, seen: Seen, waitAt?: Point): Promise<string>
       if (seen.positions.length === 1) socket.send(state());
     });
   });
-  server = http;
-  await new Promise<void>((ready) => http.listen(0, '127.0.0.1', ready));
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  return (await listenInTest(http)).url;
+}
+
+/** Starts one driver, whose seconds are ticks. */
+async function drive(world: { baseUrl: string; home: Point; locate: () => Promise<Point | null> }): Promise<void> {
+  const rest = { scenarioOf: async () => null, logger: createLogger('silent'), tickMs: TICK_MS };
+  closedAfterTest(await startSimulatedDrivers({ ...world, ...rest, haste: 1_000 / TICK_MS }, ['token']));
 }
 
 describe('a simulated driver', () => {
@@ -63,8 +61,7 @@ describe('a simulated driver', () => {
     const seen: Seen = { positions: [], steps: {} };
     const store = displaced(HOME, 1_000, 500);
     const world = { baseUrl: await serve(store, seen, store), home: HOME, locate: async () => null };
-    const rest = { scenarioOf: async () => null, logger: createLogger('silent'), tickMs: TICK_MS };
-    drivers = await startSimulatedDrivers({ ...world, ...rest, haste: 1_000 / TICK_MS }, ['token']);
+    await drive(world);
     const isThere = (at: Point | undefined) => at !== undefined && distanceMeters(at, store) < 1;
     await expect.poll(() => seen.positions.findIndex(isThere), { interval: 10 }).toBeGreaterThan(0);
     const came = seen.positions.findIndex(isThere);
@@ -83,14 +80,7 @@ describe('a simulated driver', () => {
     const pickup = displaced(HOME, toStore, 0);
     const door = displaced(pickup, toDoor, 0);
     const baseUrl = await serve(pickup, seen);
-    const world = {
-      baseUrl,
-      home: HOME,
-      locate: async () => door,
-      scenarioOf: async () => null,
-      logger: createLogger('silent'),
-    };
-    drivers = await startSimulatedDrivers({ ...world, tickMs: TICK_MS, haste: 1_000 / TICK_MS }, ['token']);
+    await drive({ baseUrl, home: HOME, locate: async () => door });
     await expect.poll(() => seen.steps.deliver, { interval: 10 }).toBeDefined();
     const [start] = seen.positions as [Point];
     const wayMeters = distanceMeters(start, pickup) + distanceMeters(pickup, door);

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/http/json.ts';
-import { validatePlaceOrder } from '../../src/http/place-order-input.ts';
+import { accepted, ORDER, problems as problemsOf } from './order-input.ts';
 
-const ORDER = {
-  retailer_id: '0190a1b2-0000-7000-8000-000000000001',
-  customer: { name: 'Ada Lovelace', email: 'ada@example.com', phone: '+14155550123' },
-  pickup_address: '1 Market St, San Francisco, CA 94105',
-  dropoff_address: { line1: '2 Mission St', city: 'San Francisco', state: 'CA', zip: '94105' },
-};
 const EXTRAS = {
   external_id: 'A-1001',
   metadata: { cart: '77', 'aisle.3-b_c': 'left\nside' },
@@ -20,17 +14,8 @@ const EXTRAS = {
   leave_at_door: true,
 };
 
-function extrasOf(fields: JsonObject) {
-  const result = validatePlaceOrder({ ...ORDER, ...fields });
-  if ('fields' in result) throw new Error(JSON.stringify(result.fields));
-  return result.ok.extras;
-}
-
-/** The bad fields of an order, as `path: message`; empty where it is good. */
-function problems(fields: JsonObject): string[] {
-  const result = validatePlaceOrder({ ...ORDER, ...fields });
-  return 'fields' in result ? result.fields.map(({ field, message }) => `${field}: ${message}`) : [];
-}
+const extrasOf = (fields: JsonObject) => accepted({ ...ORDER, ...fields }).extras;
+const problems = (fields: JsonObject) => problemsOf({ ...ORDER, ...fields });
 
 const INSTRUCTIONS = ['pickup_instructions', 'dropoff_instructions'] as const;
 const NOT_LINES = 'must have no control characters but ends of lines, and no overrides of direction';

@@ -10,17 +10,12 @@ import { MAX_ORDERS_PER_BATCH } from '../../src/http/schemas.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
+import { orderBody } from '../harness/service.ts';
 import { gate, letIn, startServer } from './support.ts';
 
 const retailerId = newId();
 const key = { retailerId, ordersPerSecond: null } as RetailerKey;
-const orderBody = (changes: Record<string, unknown> = {}) => ({
-  retailer_id: retailerId,
-  customer: { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123' },
-  pickup_address: 'One Test Square',
-  dropoff_address: { line1: '401 Valencia St', city: 'San Francisco', state: 'CA', zip: '94103' },
-  ...changes,
-});
+const bodyOf = (changes: Record<string, unknown> = {}) => orderBody(retailerId, changes);
 type Result = {
   readonly index: number;
   readonly status: number;
@@ -92,7 +87,7 @@ async function world(
 }
 
 const order = (idempotencyKey: unknown, changes: Record<string, unknown> = {}) =>
-  orderBody({ idempotency_key: idempotencyKey, ...changes });
+  bodyOf({ idempotency_key: idempotencyKey, ...changes });
 const fieldsOf = (result: Result | undefined) => result?.error?.fields.map(({ field }) => field);
 
 describe('a batch', () => {
@@ -107,7 +102,7 @@ describe('a batch', () => {
       },
     });
     const results = await batch([order('a'), order('b')]);
-    const alone = await send(orderBody(), '/orders/create', { 'idempotency-key': 'b' });
+    const alone = await send(bodyOf(), '/orders/create', { 'idempotency-key': 'b' });
     expect(results.map(({ index, status, order }) => [index, status, order?.id])).toEqual([
       [0, 201, idOf('a')],
       [1, 201, idOf('b')],

@@ -4,16 +4,9 @@ import { STATE_CODES } from '../../src/domain/address.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../src/http/json.ts';
 import { readRetailerId, validatePlaceOrder } from '../../src/http/place-order-input.ts';
 import { runs } from '../harness/counts.ts';
+import { accepted, ORDER, problems } from './order-input.ts';
 
 type Plain = Record<string, unknown>;
-
-const ORDER = {
-  retailer_id: '0190a1b2-0000-7000-8000-000000000001',
-  customer: { name: 'Ada Lovelace', email: 'ada@example.com', phone: '+14155550123', sms_opt_in: true },
-  pickup_address: '1 Market St, San Francisco, CA 94105',
-  dropoff_address: { line1: '2 Mission St', line2: 'Apt 3', city: 'San Francisco', state: 'CA', zip: '94105' },
-  delivery_tier: 'priority',
-};
 
 /** The order with the field at a dotted path set, or taken away where `value` is undefined. */
 function withField(path: string, value: unknown): JsonObject {
@@ -24,18 +17,6 @@ function withField(path: string, value: unknown): JsonObject {
   if (value === undefined) delete parent[last];
   else parent[last] = value;
   return order;
-}
-
-function accepted(body: JsonObject) {
-  const result = validatePlaceOrder(body);
-  if ('fields' in result) throw new Error(JSON.stringify(result.fields));
-  return result.ok;
-}
-
-/** The bad fields of a body, as `path: message`; empty where it is good. */
-function problems(body: unknown): string[] {
-  const result = validatePlaceOrder(body as JsonObject);
-  return 'fields' in result ? result.fields.map(({ field, message }) => `${field}: ${message}`) : [];
 }
 
 const TEXT_FIELDS = [

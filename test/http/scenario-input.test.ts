@@ -1,20 +1,14 @@
 import { expect, it } from 'vitest';
 import { warningsOf } from '../../src/http/order-warnings.ts';
-import { validatePlaceOrder } from '../../src/http/place-order-input.ts';
+import { accepted, ORDER, problems } from './order-input.ts';
 
-const orderWith = (sandbox: unknown) => ({
-  retailer_id: '0190a1b2-0000-7000-8000-000000000001',
-  customer: { name: 'Ada Lovelace', email: 'ada@example.com', phone: '+14155550123' },
-  pickup_address: '1 Market St, San Francisco, CA 94105',
-  dropoff_address: { line1: '2 Mission St', city: 'San Francisco', state: 'CA', zip: '94105' },
-  sandbox,
-});
+const orderWith = (sandbox: unknown) => ({ ...ORDER, sandbox }) as never;
 
 /** The scenario of an order, or its bad fields. */
 function read(sandbox: unknown, isSandbox = true): unknown {
-  const result = validatePlaceOrder(orderWith(sandbox), isSandbox);
-  if ('fields' in result) return result.fields.map(({ field }) => field);
-  return result.ok.extras?.scenario ?? null;
+  const bad = problems(orderWith(sandbox), isSandbox);
+  if (bad.length > 0) return bad.map((problem) => problem.split(':')[0]);
+  return accepted(orderWith(sandbox), isSandbox).extras?.scenario ?? null;
 }
 
 it('an order of the sandbox asks for a bad day, or for parts of one', () => {

@@ -21,6 +21,12 @@ const both = [
   ['/openapi-drivers.json', drivers],
 ] as const;
 
+/** Every operation of a document, with its method and path. */
+const operationsOf = ({ paths }: typeof stores) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, item]) => ({ name: `${method} ${path}`, ...item })),
+  );
+
 /** Pages, their files, the documents themselves, what is for Prometheus, and what the vendors call. */
 const NO_API = [
   '/assets/:name',
@@ -44,29 +50,22 @@ test('every route of the API is in a document, and nothing else is', async () =>
   const known = await allRoutes();
   const without = known.filter(({ operation }) => operation === undefined).map(({ pattern }) => pattern);
   expect(without.toSorted()).toEqual(NO_API);
-  const shown = both.flatMap(([, { paths }]) =>
-    Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`)),
-  );
+  const shown = both.flatMap(([, document]) => operationsOf(document).map(({ name }) => name));
   const routes = known.filter(({ operation }) => operation !== undefined);
   const named = routes.map(({ method, pattern }) => `${method} ${pattern.replaceAll(/:(\w+)/g, '{$1}')}`);
   expect(shown.toSorted()).toEqual(named.toSorted());
-  const drivers = shown.filter((each) => each.includes(' /driver'));
-  expect(drivers).toEqual(
-    Object.entries(both[1][1].paths).flatMap(([path, all]) => Object.keys(all).map((m) => `${m} ${path}`)),
-  );
+  expect(shown.filter((each) => each.includes(' /driver'))).toEqual(operationsOf(drivers).map(({ name }) => name));
 });
 
 test('operations have names of their own', () => {
-  const ids = both.flatMap(([, { paths }]) =>
-    Object.values(paths).flatMap((methods) => Object.values(methods).map((item) => item.operationId)),
-  );
+  const ids = both.flatMap(([, document]) => operationsOf(document).map(({ operationId }) => operationId));
   expect(ids.filter((id) => !/^[a-z][A-Za-z]+$/.test(id))).toEqual([]);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
 describe.each(both)('%s', (_name, document) => {
   test('tells what each of its tags is', () => {
-    const used = Object.values(document.paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags));
+    const used = operationsOf(document).flatMap(({ tags }) => tags);
     const told = document.tags.flatMap(({ name, description }) => (description ? [name] : []));
     expect([...new Set(used)].filter((tag) => !told.includes(tag))).toEqual([]);
   });
@@ -92,9 +91,7 @@ describe.each(both)('%s', (_name, document) => {
     let count = 0;
     walk(document, (media, path) => {
       if (typeof media.schema !== 'object' || path.includes('/schemas/')) return;
-      const schema = JSON.parse(
-        JSON.stringify(sealed(media.schema)).replaceAll('"#/components/', '"document#/components/'),
-      );
+      const schema = inDocument(sealed(media.schema));
       const examples = [
         ...('example' in media ? [media.example] : []),
         ...Object.values((media.examples ?? {}) as Record<string, { value: unknown }>).map(({ value }) => value),
@@ -110,8 +107,6 @@ describe.each(both)('%s', (_name, document) => {
   test('has examples of its fields, headers and parameters that fit their schemas', () => {
     const ajv = new Ajv2020({ strict: false, formats: FORMATS });
     ajv.addSchema({ $id: 'document', components: document.components });
-    const rooted = (schema: object) =>
-      JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object;
     const wrong: string[] = [];
     walk(document, (value, path) => {
       const isParameter = typeof value.schema === 'object' && 'example' in value && !('content' in value);
@@ -119,7 +114,8 @@ describe.each(both)('%s', (_name, document) => {
       const examples = isParameter && !isOfBody ? [value.example] : Array.isArray(value.examples) ? value.examples : [];
       const { examples: _own, ...schema } = (isParameter ? value.schema : value) as Record<string, unknown>;
       for (const each of examples) {
-        if (!ajv.validate(rooted(schema), each)) wrong.push(`${path}: ${JSON.stringify(each)}: ${ajv.errorsText()}`);
+        if (!ajv.validate(inDocument(schema), each))
+          wrong.push(`${path}: ${JSON.stringify(each)}: ${ajv.errorsText()}`);
       }
     });
     expect(wrong).toEqual([]);
@@ -138,15 +134,13 @@ describe.each(both)('%s', (_name, document) => {
 
   test('tells of errors by the codes and statuses that the service has', () => {
     const told = new Set<string>();
-    for (const methods of Object.values(document.paths)) {
-      for (const { responses } of Object.values(methods)) {
-        for (const [status, reply] of Object.entries(responses)) {
-          if (reply.$ref === undefined) continue;
-          const shown = document.components.responses[reply.$ref.split('/').at(-1) ?? ''];
-          for (const code of Object.keys(shown?.content?.['application/json']?.examples ?? {})) {
-            expect(String(ERROR_CODES[code as keyof typeof ERROR_CODES].status), code).toBe(status);
-            told.add(code);
-          }
+    for (const { responses } of operationsOf(document)) {
+      for (const [status, reply] of Object.entries(responses)) {
+        if (reply.$ref === undefined) continue;
+        const shown = document.components.responses[reply.$ref.split('/').at(-1) ?? ''];
+        for (const code of Object.keys(shown?.content?.['application/json']?.examples ?? {})) {
+          expect(String(ERROR_CODES[code as keyof typeof ERROR_CODES].status), code).toBe(status);
+          told.add(code);
         }
       }
     }
@@ -184,14 +178,12 @@ test('numbers of a query are numbers, and the Idempotency-Key has its pattern', 
 test('every operation tells of 405 with Allow, and those with a rate of its headers', () => {
   const { headers } = stores.components as unknown as { headers: Record<string, object> };
   expect(Object.keys(headers)).toEqual(expect.arrayContaining(['Allow', ...RATE_HEADERS]));
-  for (const methods of Object.values(stores.paths)) {
-    for (const { responses, operationId, security } of Object.values(methods)) {
-      expect(Object.keys(responses), operationId).toContain('405');
-      const isOfStores = security.some((scheme) => 'api_key' in scheme);
-      if (!isOfStores || !('429' in responses)) continue;
-      const [done] = Object.values(responses) as unknown as { headers: object }[];
-      expect(Object.keys(done?.headers ?? {}), operationId).toEqual(expect.arrayContaining([...RATE_HEADERS]));
-    }
+  for (const { responses, operationId, security } of operationsOf(stores)) {
+    expect(Object.keys(responses), operationId).toContain('405');
+    const isOfStores = security.some((scheme) => 'api_key' in scheme);
+    if (!isOfStores || !('429' in responses)) continue;
+    const [done] = Object.values(responses) as unknown as { headers: object }[];
+    expect(Object.keys(done?.headers ?? {}), operationId).toEqual(expect.arrayContaining([...RATE_HEADERS]));
   }
 });
 
@@ -205,11 +197,9 @@ test('what only the sandbox has is in no other document', () => {
 });
 
 test('a key of a chain is a way in where it reads, and nowhere else', () => {
-  const taking = Object.entries(stores.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { security }]) =>
-      security.some((scheme) => 'organization_key' in scheme) ? [`${method} ${path}`] : [],
-    ),
-  );
+  const taking = operationsOf(stores)
+    .filter(({ security }) => security.some((scheme) => 'organization_key' in scheme))
+    .map(({ name }) => name);
   const isOfReaders = /^get \/(orders|orders\/\{id\}|events)$|\/webhooks/;
   expect(taking.filter((each) => !isOfReaders.test(each))).toEqual([]);
   expect(taking.length).toBe(12);
@@ -284,6 +274,11 @@ test('the page names its document and holds no script and no style of its own', 
 test('two documents of the same routes are the same bytes', async () => {
   expect(served(driversDocument(await allRoutes())).etag).toBe(served(drivers).etag);
 });
+
+/** A schema whose parts are those of the schema `document`. */
+function inDocument(schema: object | null): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object;
+}
 
 /** Calls `look` with every object below a value and the way to it. */
 function walk(value: unknown, look: (object: Record<string, unknown>, path: string) => void, path = ''): void {

@@ -1,24 +1,21 @@
 import { expect, test } from 'vitest';
 import type { DriverActions } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
-import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
-import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import { PhotoStorageError, photoFailureCause } from '../../src/photos/photo-storage.ts';
 import type { RequestHead } from '../../src/transport/route.ts';
+import { letIn } from '../http/support.ts';
+import { driverRoutes } from './driver-routes.ts';
 
 /** Delivers on a storage that fails with an error; what is written would be a bug. */
 function deliver(error: Error): Promise<unknown> {
-  const routes = driverActionRoutes({
-    drivers: { authenticate: async () => ({ driverId: newId() }) },
+  const routes = driverRoutes({
+    drivers: letIn({ driverId: newId() }),
     actions: { foreseeDelivery: async () => null } as unknown as DriverActions,
     photos: {
       store: () => Promise.reject(error),
       discard: async () => undefined,
       failureCause: photoFailureCause,
     },
-    allowances: createDriverAllowances(Date.now),
-    photoTurns: new PhotoTurns(Date.now),
   });
   const route = routes.find(({ pattern }) => pattern.endsWith('/deliver'));
   const head = { params: [newId()], query: new URLSearchParams({ action_id: 'a' }) } as unknown as RequestHead;

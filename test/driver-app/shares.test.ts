@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { ActionOutcome, DriverActions } from '../../src/dispatch/driver-actions.ts';
+import type { ActionOutcome } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { StoredPhoto } from '../../src/domain/photo.ts';
-import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
-import { createDriverAllowances, DRIVER_MESSAGE_BURST, DRIVER_REQUEST_BURST } from '../../src/driver-app/allowance.ts';
-import { driverDutyRoutes } from '../../src/driver-app/duty-routes.ts';
-import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
+import { DRIVER_MESSAGE_BURST, DRIVER_REQUEST_BURST } from '../../src/driver-app/allowance.ts';
 import { bearerToken } from '../../src/transport/request.ts';
 import type { RequestHead } from '../../src/transport/route.ts';
-import { driverState } from '../harness/driver-state.ts';
 import { gate, rawConnection, startServer } from '../http/support.ts';
+import { actionsBy, driverRoutes } from './driver-routes.ts';
 
 const ORDER = newId();
 const DONE = { kind: 'done', status: 'delivered', sequence: 4, repeated: true } as const;
@@ -25,17 +22,12 @@ async function start() {
     counted.actions += 1;
     return { ...DONE, repeated: false };
   };
-  const actions: DriverActions = {
-    setDuty: async (_driverId, onDuty) => ({ onDuty }),
-    pickUp: act,
+  const actions = {
+    ...actionsBy(act),
+    setDuty: async (_driverId: string, onDuty: boolean) => ({ onDuty }),
     foreseeDelivery: async () => foreseen,
-    deliver: act,
-    release: act,
-    undeliverable: act,
-    returned: act,
   };
   const drivers = { authenticate: async (head: RequestHead) => ({ driverId: bearerToken(head) ?? '' }) };
-  const allowances = createDriverAllowances(() => nowMs);
   const positions = {
     last: () => null,
     report: () => {
@@ -51,19 +43,8 @@ async function start() {
     discard: async () => undefined,
     failureCause: () => null,
   };
-  const running = await startServer({
-    routes: [
-      ...driverDutyRoutes({
-        drivers,
-        actions,
-        positions,
-        store: { findDriverState: async () => driverState(true) },
-        allowances,
-        clock: { now: () => nowMs },
-      }),
-      ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns: new PhotoTurns(() => nowMs) }),
-    ],
-  });
+  const routes = driverRoutes({ drivers, actions, positions, photos }, () => nowMs);
+  const running = await startServer({ routes });
   return {
     ...running,
     counted,

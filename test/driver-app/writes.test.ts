@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { DriverActions } from '../../src/dispatch/driver-actions.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
-import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
-import { driverDutyRoutes } from '../../src/driver-app/duty-routes.ts';
-import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { Route } from '../../src/transport/route.ts';
 import { letIn, startServer } from '../http/support.ts';
+import { actionsBy, driverRoutes } from './driver-routes.ts';
 
 const ORDER = newId();
 const DRIVER = newId();
@@ -17,37 +13,16 @@ const SECRET_VALUE = 'Ada Lovelace';
 
 /** Every route that writes, over tables that do `write` whatever they are asked. */
 function writingRoutes(write: () => Promise<never>, discarded: string[] = []): Route[] {
-  const actions: DriverActions = {
-    setDuty: write,
-    pickUp: write,
-    foreseeDelivery: async () => null,
-    deliver: write,
-    release: write,
-    undeliverable: write,
-    returned: write,
-  };
-  const drivers = letIn({ driverId: DRIVER });
-  const allowances = createDriverAllowances(Date.now);
   return [
     ordersCancel({ stores: letIn({ retailerId: newId() } as RetailerKey), dispatch: { cancelOrder: write } }),
-    ...driverDutyRoutes({
-      drivers,
-      actions,
-      positions: { report: () => 'taken', last: () => null },
-      store: { findDriverState: async () => null },
-      allowances,
-      clock: { now: Date.now },
-    }),
-    ...driverActionRoutes({
-      drivers,
-      actions,
+    ...driverRoutes({
+      drivers: letIn({ driverId: DRIVER }),
+      actions: { ...actionsBy(write), setDuty: write },
       photos: {
         store: async () => ({ kind: 'stored', name: 'photo', isBlank: false }),
         discard: async (name) => void discarded.push(name),
         failureCause: () => null,
       },
-      allowances,
-      photoTurns: new PhotoTurns(Date.now),
     }),
   ];
 }

@@ -1,21 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
 import { driverPageRoutes } from '../../src/driver-app/page.ts';
 import { loadAssets } from '../../src/pages/assets.ts';
 import type { Reply } from '../../src/transport/route.ts';
 import { replyOf } from '../http/support.ts';
-
-let directory: string;
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'sameday-driver-'));
-});
-afterAll(() => rmSync(directory, { recursive: true }));
+import { temporaryFolder } from '../sandbox/temporary.ts';
 
 /** The routes over built files whose names end in `hash`. */
 function routes(hash = 'AAAA', settings: { sandbox?: boolean; publicUrl?: string | null } = {}) {
+  const directory = temporaryFolder();
   const files = ['driver.js', 'driver.css', 'driver-icon.svg', 'driver-icon-180.png', 'driver-icon-512.png'];
   const manifest = Object.fromEntries(files.map((name) => [name, name.replace('.', `-${hash}.`)]));
   for (const name of Object.values(manifest)) writeFileSync(join(directory, name), 'x');

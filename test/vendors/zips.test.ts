@@ -1,15 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { distanceMeters } from '../../src/geo/point.ts';
 import { ZIP_ACCURACY_METERS } from '../../src/limits.ts';
 import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';
 import { allTowns } from '../harness/towns.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'sameday-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+import { temporaryFolder } from '../sandbox/temporary.ts';
 
 test('knows where ZIP codes are, in every corner of the country', () => {
   expect(statSync(ZIPS_FILE).size).toBeLessThan(700_000);
@@ -113,6 +110,7 @@ test.each(['00000', '99999', '1000', '100010', '1e003', 'abcde', ''])('does not 
 });
 
 test('refuses a file that is no such table', () => {
+  const folder = temporaryFolder();
   const other = join(folder, 'other.bin');
   writeFileSync(other, 'half a rec');
   expect(() => loadZips(other)).toThrow('damaged');

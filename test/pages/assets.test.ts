@@ -1,19 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadAssets } from '../../src/pages/assets.ts';
+import { temporaryFolder } from '../sandbox/temporary.ts';
 
 const SCRIPT = 'let answer = 42;\n'.repeat(10_000);
 
 function serve(acceptEncoding: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'sameday-assets-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   writeFileSync(join(folder, 'manifest.json'), '{}');
   writeFileSync(join(folder, 'docs-AAAA.js'), SCRIPT);
   const reply = loadAssets(folder).serve('docs-AAAA.js', acceptEncoding);
-  return { encoding: reply?.headers?.['Content-Encoding'], body: Buffer.from(reply?.body ?? '') };
+  return {
+    headers: reply?.headers,
+    encoding: reply?.headers?.['Content-Encoding'],
+    body: Buffer.from(reply?.body ?? ''),
+  };
 }
 
 test.each(['gzip', 'gzip, deflate, br', 'br;q=1.0, gzip;q=0.8'])(
@@ -26,8 +29,15 @@ test.each(['gzip', 'gzip, deflate, br', 'br;q=1.0, gzip;q=0.8'])(
   },
 );
 
-test.each(['', 'br', 'gzip;q=0'])('a file is sent as it is to a client that takes %j', (acceptEncoding) => {
-  const { encoding, body } = serve(acceptEncoding);
-  expect(encoding).toBeUndefined();
-  expect(body.toString()).toBe(SCRIPT);
-});
+test.each(['', 'br', 'gzip;q=0'])(
+  'a file is sent as it is, and may be kept for ever, to a client that takes %j',
+  (acceptEncoding) => {
+    const { headers, body } = serve(acceptEncoding);
+    expect(headers).toEqual({
+      'Content-Type': 'text/javascript; charset=utf-8',
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      Vary: 'Accept-Encoding',
+    });
+    expect(body.toString()).toBe(SCRIPT);
+  },
+);

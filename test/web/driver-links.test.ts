@@ -3,9 +3,7 @@ import { hashSecret, newSecret } from '../../src/domain/ids.ts';
 import { findChromium, findWholeChromium } from '../harness/chromium.ts';
 import { newPushPhone } from '../harness/push-phone.ts';
 import { storeOf } from '../harness/store.ts';
-import { goOnDuty, openWorld, type Phone, signIn, untilInstalled, type World } from './driver-world.ts';
-
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
+import { eventually, goOnDuty, openWorld, type Phone, signIn, untilInstalled, type World } from './driver-world.ts';
 
 describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', () => {
   let world: World;

@@ -1,80 +1,59 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from '../harness/chromium.ts';
-import { ask, type Store, show, storedPhotos, untilOrder, type WireOrder } from '../service/clients.ts';
+import { type Store, show, storedPhotos, untilOrder, type WireOrder } from '../service/clients.ts';
 import {
-  arrive,
+  answersOf,
+  button,
   cameraPhoto,
+  eventually,
   goOnDuty,
   headline,
+  link,
   openWorld,
   type Phone,
+  photoOf,
   signIn,
+  takePhoto as takePhotoOf,
   untilInstalled,
   type World,
+  waiting,
 } from './driver-world.ts';
 
-/** Time-out that lets the page reconnect and retry, on a busy machine too. */
 /** How far the phone's clock and the service's may be found apart. */
 const CLOCKS_MS = 10_000;
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 
 // The rules of the queue are in driver-queue.test.ts; what a phone adds to them is seldom broken.
 describe.skipIf(findChromium() === undefined)('a driver’s phone with bad reception', () => {
   let world: World;
-  let photo: { name: string; mimeType: string; buffer: Buffer };
+  let photo: ReturnType<typeof photoOf>;
 
   beforeAll(async () => {
     world = await openWorld();
-    photo = { name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer: await cameraPhoto(1_600, 1_200) };
+    photo = photoOf(await cameraPhoto(1_600, 1_200));
   });
   afterEach(() => world?.closePhones());
   afterAll(() => world?.close());
 
-  const button = ({ page }: Phone, name: string) => page.getByRole('button', { name, exact: true });
-  const link = ({ page }: Phone) => page.locator('#link').textContent();
-  const waiting = ({ page }: Phone) => page.locator('#waiting').textContent();
   const events = (order: WireOrder, store: Store) => world.history(store, order.id);
 
-  /** A store, and a driver on duty at it whose page is open and cached by its worker. */
-  async function driverAt(storeName: string) {
-    const store = await world.newStore(storeName);
-    const token = await world.newDriver();
-    const phone = await world.newPhone({ at: store.point });
-    await signIn(phone, token);
-    await untilInstalled(phone);
-    await goOnDuty(phone);
-    return { store, token, phone };
-  }
+  /** A driver with an order whose page is cached by its worker. */
   async function driverWithOrder(storeName: string) {
-    const driver = await driverAt(storeName);
-    const order = await world.newOrder(driver.store);
-    await eventually(() => headline(driver.phone)).toBe(storeName);
-    return { ...driver, order };
+    const driver = await world.driverWithOrder(storeName);
+    await untilInstalled(driver.phone);
+    return driver;
   }
   async function goOffline(phone: Phone): Promise<void> {
     await phone.goOffline();
     await eventually(() => link(phone)).toBe('No network');
   }
-  async function takePhoto(phone: Phone): Promise<void> {
-    const { page } = phone;
-    await arrive(phone);
-    await page.locator('#camera').setInputFiles(photo);
-    await page.locator('#preview-image').waitFor();
-  }
+  const takePhoto = (phone: Phone) => takePhotoOf(phone, photo);
   async function giveBack(phone: Phone): Promise<void> {
     await button(phone, 'Give this order back').click();
     await phone.page.getByRole('radio', { name: 'My vehicle has a problem' }).check();
     await phone.page.locator('dialog[open]').getByRole('button', { name: 'Give it back' }).click();
   }
-  const cancel = (store: Store, order: WireOrder) =>
-    ask(world.service, `/orders/${order.id}/cancel`, {
-      method: 'POST',
-      key: store.apiKey,
-      body: { reason: 'out_of_stock' },
-    });
 
   /** The customer's page, and every sentence that it has shown. */
   async function customerOf(order: WireOrder) {
@@ -89,16 +68,6 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     })()`);
     await page.locator('#link[data-state=live]').waitFor();
     return { ...phone, seen: () => page.evaluate<string[]>('globalThis.seen') };
-  }
-
-  /** Records the actions that the service answers, with their status. */
-  function answersOf(page: Page): string[] {
-    const answers: string[] = [];
-    page.on('response', (response) => {
-      const kind = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(response.url())?.[1];
-      if (kind) answers.push(`${kind} ${response.status()}`);
-    });
-    return answers;
   }
 
   it('delivers with a photo without network, and the customer’s page shows all of it when it is back', async () => {
@@ -126,7 +95,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     expect((await show(world.service, store, order.id)).status).toBe('picked_up');
     expect((await customer.seen()).at(-1)).toBe('Ana is on the way with your order');
 
-    const answers = answersOf(phone.page);
+    const answers = answersOf(phone);
     await phone.goOnline();
     await eventually(async () => (await customer.seen()).at(-1)).toBe('Your order was delivered');
     const shown = customer.page.locator('#photo img');
@@ -165,7 +134,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await signIn(second, await world.newDriver());
     await goOnDuty(second);
 
-    const answers = answersOf(phone.page);
+    const answers = answersOf(phone);
     await phone.goOnline();
     await eventually(() => headline(second)).toBe('Bike Repair');
     await eventually(() => headline(phone)).toBe('Waiting for an order');
@@ -176,7 +145,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
 
   it('counts a double tap as one, and a tap meant for the step before as none', async () => {
     const { store, phone, order } = await driverWithOrder('Tailor');
-    const answers = answersOf(phone.page);
+    const answers = answersOf(phone);
     let cameras = 0;
     phone.page.on('filechooser', () => {
       cameras += 1;
@@ -225,7 +194,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     mkdirSync(photos, { recursive: true });
     renameSync(photos, `${photos}.away`);
     writeFileSync(photos, 'in the way');
-    const answers = answersOf(phone.page);
+    const answers = answersOf(phone);
     await button(phone, 'Delivered').click();
     await eventually(() => waiting(phone)).toBe('Not sent yet, trying again: Delivered');
     expect(answers[0]).toBe('deliver 503');
@@ -245,12 +214,12 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
 
   it('closes the sheet of an order that the store cancels while the driver reads it', async () => {
     const { store, phone, order } = await driverWithOrder('Shoe Shop');
-    const answers = answersOf(phone.page);
+    const answers = answersOf(phone);
     await button(phone, 'Give this order back').click();
     await phone.page.getByRole('radio', { name: 'It is too far' }).check();
     // The next order already waits, so it comes with the same message or right after it.
     await world.newOrder(store);
-    expect((await cancel(store, order)).status).toBe(200);
+    expect((await world.cancel(store, order)).status).toBe(200);
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
       /^The order at Shoe Shop \(#\w{6}\) is off your route/,
     );

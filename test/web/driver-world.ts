@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import type { BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect } from 'vitest';
@@ -7,9 +7,10 @@ import type { Point } from '../../src/geo/point.ts';
 import { type Browser, findWholeChromium, launchBrowser } from '../harness/chromium.ts';
 import { runCli } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { listen } from '../harness/listen.ts';
 import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addStore, place, type Store, show, type WireOrder } from '../service/clients.ts';
+import { type Answer, addStore, ask, place, type Store, show, type WireOrder } from '../service/clients.ts';
 
 export const PHONE = { width: 360, height: 740 };
 /**
@@ -105,18 +106,42 @@ export async function openWorld() {
     }
   }
 
+  const newStore = (name: string): Promise<Store> => addStore(database.sql, { name });
+  async function newDriver(): Promise<string> {
+    const driver = ['--name', 'Ana Diaz', '--phone', '+14155550177', '--tiers', 'standard,priority', '--yes'];
+    return (await runCli(env, 'driver', 'create', ...driver)).driver_token ?? '';
+  }
+  const newOrder = async (store: Store, changes: Record<string, unknown> = {}): Promise<WireOrder> =>
+    (await place(service, store, changes)).body.order;
+  /** A store, and a driver on duty at it with the page open. */
+  async function driverAt(storeName: string) {
+    const store = await newStore(storeName);
+    const token = await newDriver();
+    const phone = await newPhone({ at: store.point });
+    await signIn(phone, token);
+    await goOnDuty(phone);
+    return { store, token, phone };
+  }
+  /** The same with an order that has reached the phone. */
+  async function driverWithOrder(storeName: string, changes: Record<string, unknown> = {}) {
+    const driver = await driverAt(storeName);
+    const order = await newOrder(driver.store, changes);
+    await eventually(() => headline(driver.phone)).toBe(storeName);
+    return { ...driver, order };
+  }
+
   return {
     service,
     sql: database.sql,
     newPhone,
     closePhones,
-    newStore: (name: string): Promise<Store> => addStore(database.sql, { name }),
-    newDriver: async (): Promise<string> => {
-      const driver = ['--name', 'Ana Diaz', '--phone', '+14155550177', '--tiers', 'standard,priority', '--yes'];
-      return (await runCli(env, 'driver', 'create', ...driver)).driver_token ?? '';
-    },
-    newOrder: async (store: Store, changes: Record<string, unknown> = {}): Promise<WireOrder> =>
-      (await place(service, store, changes)).body.order,
+    newStore,
+    newDriver,
+    newOrder,
+    driverAt,
+    driverWithOrder,
+    cancel: (store: Store, order: WireOrder, reason = 'out_of_stock'): Promise<Answer> =>
+      ask(service, `/orders/${order.id}/cancel`, { method: 'POST', key: store.apiKey, body: { reason } }),
     /** The events of an order without its payment and its text, oldest first. */
     history: async (store: Store, orderId: string): Promise<string[]> => {
       const { events } = await show(service, store, orderId);
@@ -134,6 +159,32 @@ export async function openWorld() {
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
+export const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
+export const button = ({ page }: Phone, name: string) => page.getByRole('button', { name, exact: true });
+/** What the page says of its network, and of what it has not sent. */
+export const link = ({ page }: Phone) => page.locator('#link').textContent();
+export const waiting = ({ page }: Phone) => page.locator('#waiting').textContent();
+
+/** A photo as a camera hands it to the page. */
+export const photoOf = (buffer: Buffer) => ({ name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer });
+
+/** Arrives at the door and takes the photo. */
+export async function takePhoto(phone: Phone, photo: ReturnType<typeof photoOf>): Promise<void> {
+  await arrive(phone);
+  await phone.page.locator('#camera').setInputFiles(photo);
+  await phone.page.locator('#preview-image').waitFor();
+}
+
+/** Records the actions that the service answers, with their status. */
+export function answersOf({ page }: Phone): string[] {
+  const answers: string[] = [];
+  page.on('response', (response) => {
+    const kind = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(response.url())?.[1];
+    if (kind) answers.push(`${kind} ${response.status()}`);
+  });
+  return answers;
+}
+
 /** Opens the page and signs in with the token. */
 export async function signIn({ page, url }: Phone, token: string): Promise<void> {
   await page.goto(`${url}/driver`);
@@ -150,10 +201,9 @@ export async function goOnDuty({ page }: Phone): Promise<void> {
 }
 
 /** Presses "I have arrived", by which the page asks for the photo. */
-export async function arrive({ page }: Phone): Promise<void> {
-  const button = page.getByRole('button', { name: 'I have arrived', exact: true });
-  await button.click();
-  await page.locator('#proof').waitFor();
+async function arrive(phone: Phone): Promise<void> {
+  await button(phone, 'I have arrived').click();
+  await phone.page.locator('#proof').waitFor();
 }
 
 /** Waits until the service worker has cached the page. */
@@ -201,21 +251,18 @@ async function openLine(service: string) {
     keep(phone, upstream);
     keep(upstream, phone);
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { url, close } = await listen(server);
   const cut = () => {
     isCut = true;
     for (const socket of sockets) socket.destroy();
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     cut,
     mend() {
       isCut = false;
     },
-    async close() {
-      cut();
-      await new Promise((closed) => server.close(closed));
-    },
+    close,
   };
 }
 
@@ -235,15 +282,12 @@ export async function openFront(service: string) {
       response.writeHead(reply.status).end(changed(await reply.text()));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { url, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
+    close,
     release(name: string) {
       title = name;
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
     },
   };
 }

@@ -7,25 +7,29 @@ import { TEST_MS } from '../../harness/patience.ts';
 import { dropoffNear } from '../../harness/towns.ts';
 import { ask, show, untilOrder } from '../../service/clients.ts';
 import {
-  arrive,
+  answersOf,
+  button,
   cameraPhoto,
+  eventually,
   goOnDuty,
   headline,
+  link,
   openFront,
   openWorld,
   type Phone,
+  photoOf,
   STRANGE_HOST,
   signIn,
+  takePhoto as takePhotoOf,
   untilInstalled,
   type World,
+  waiting,
 } from '../driver-world.ts';
 
-const eventually = <Value>(question: () => Value | Promise<Value>) => expect.poll(question);
 const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123' };
 
 describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium', () => {
   let world: World;
-  const photoOf = (buffer: Buffer) => ({ name: 'IMG_0001.jpg', mimeType: 'image/jpeg', buffer });
   let photo: ReturnType<typeof photoOf>;
 
   beforeAll(async () => {
@@ -35,29 +39,9 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   afterEach(() => world?.closePhones());
   afterAll(() => world?.close());
 
-  /** A store, and a driver on duty at it with the page open. */
-  async function driverAt(storeName: string) {
-    const store = await world.newStore(storeName);
-    const token = await world.newDriver();
-    const phone = await world.newPhone({ at: store.point });
-    await signIn(phone, token);
-    await goOnDuty(phone);
-    return { store, token, phone };
-  }
-  /** The same with an order that has reached the phone. */
-  async function driverWithOrder(storeName: string) {
-    const driver = await driverAt(storeName);
-    const order = await world.newOrder(driver.store, { customer: CUSTOMER });
-    await eventually(() => headline(driver.phone)).toBe(storeName);
-    return { ...driver, order };
-  }
-  const button = ({ page }: Phone, name: string) => page.getByRole('button', { name, exact: true });
-  const takePhoto = async (phone: Phone, taken = photo) => {
-    const { page } = phone;
-    await arrive(phone);
-    await page.locator('#camera').setInputFiles(taken);
-    await page.locator('#preview-image').waitFor();
-  };
+  const driverAt = (storeName: string) => world.driverAt(storeName);
+  const driverWithOrder = (storeName: string) => world.driverWithOrder(storeName);
+  const takePhoto = (phone: Phone, taken = photo) => takePhotoOf(phone, taken);
   const linesOf = ({ page }: Phone) => page.locator('#order-address span').allTextContents();
   /** Where the parcel goes after the pickup, as the list of stops says it. */
   const then = ({ page }: Phone) => page.locator('#stops li').allInnerTexts();
@@ -80,7 +64,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
 
   it('brings an order from the store to the customer, who sees it on a phone of their own', async () => {
     const { store, phone } = await driverAt('Corner Books');
-    const order = await world.newOrder(store, { customer: CUSTOMER });
+    const order = await world.newOrder(store);
     await eventually(() => headline(phone)).toBe('Corner Books');
     expect((await linesOf(phone)).join(', ')).toBe(store.address);
     expect(await phone.page.locator('#call').isHidden()).toBe(true);
@@ -126,7 +110,6 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   it('shows what the store asks for until the pickup, and what is asked for at the door after it, as text', async () => {
     const { store, phone } = await driverAt('Corner Lamps');
     const order = await world.newOrder(store, {
-      customer: CUSTOMER,
       items: [{ name: '<b>Lamp</b>', quantity: 2 }],
       pickup_instructions: 'Back door\n<i>ring</i>',
       dropoff_instructions: 'מאחור\nCode 1234',
@@ -153,29 +136,21 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     const { store, phone, order } = await driverWithOrder('Night Pharmacy');
     await untilInstalled(phone);
     await phone.goOffline();
-    await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
+    await eventually(() => link(phone)).toBe('No network');
     await button(phone, 'Picked up').click();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('Waiting for network: Picked up');
+    await eventually(() => waiting(phone)).toBe('Waiting for network: Picked up');
     await takePhoto(phone);
     await button(phone, 'Delivered').click();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe(
-      'Waiting for network: Picked up, Delivered',
-    );
+    await eventually(() => waiting(phone)).toBe('Waiting for network: Picked up, Delivered');
     expect(await headline(phone)).toBe('Delivered');
     expect(await phone.page.locator('#idle-detail').textContent()).toMatch(/^Not sent yet/);
 
     await phone.page.reload();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe(
-      'Waiting for network: Picked up, Delivered',
-    );
+    await eventually(() => waiting(phone)).toBe('Waiting for network: Picked up, Delivered');
     expect(await headline(phone)).toBe('Delivered');
     expect((await show(world.service, store, order.id)).status).toBe('driver_assigned');
 
-    const answered: string[] = [];
-    phone.page.on('response', (response) => {
-      const kind = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(response.url())?.[1];
-      if (kind) answered.push(`${kind} ${response.status()}`);
-    });
+    const answered = answersOf(phone);
     await phone.goOnline();
     await untilOrder(world.service, store, order.id, { status: 'delivered' });
     await eventually(() => headline(phone)).toBe('Waiting for an order');
@@ -216,7 +191,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       route.fulfill({ status: 503, json: { success: false, message: 'Try again.' } }),
     );
     await button(phone, 'Picked up').click();
-    await eventually(() => phone.page.locator('#waiting').textContent()).toBe('Not sent yet, trying again: Picked up');
+    await eventually(() => waiting(phone)).toBe('Not sent yet, trying again: Picked up');
     expect(await headline(phone)).toBe('Jordan Lee');
     await phone.page.unroute(down);
     await untilOrder(world.service, store, order.id, { status: 'picked_up' });
@@ -249,16 +224,10 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
 
   it('says plainly that an action was refused and that an order was taken away', async () => {
     const { store, phone, order } = await driverWithOrder('Shoe Shop');
-    const cancel = () =>
-      ask(world.service, `/orders/${order.id}/cancel`, {
-        method: 'POST',
-        key: store.apiKey,
-        body: { reason: 'out_of_stock' },
-      });
     await phone.goOffline();
-    await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
+    await eventually(() => link(phone)).toBe('No network');
     await button(phone, 'Picked up').click();
-    expect((await cancel()).status).toBe(200);
+    expect((await world.cancel(store, order)).status).toBe(200);
     await phone.goOnline();
     await eventually(() => phone.page.getByRole('alert').filter({ visible: true }).textContent()).toMatch(
       /“Picked up · #\w{6}” was not accepted.*cancelled/,
@@ -271,13 +240,9 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await button(phone, 'OK').click();
     expect(await phone.page.locator('#refusal').isHidden()).toBe(true);
 
-    const second = await world.newOrder(store, { customer: CUSTOMER });
+    const second = await world.newOrder(store);
     await eventually(() => headline(phone)).toBe('Shoe Shop');
-    await ask(world.service, `/orders/${second.id}/cancel`, {
-      method: 'POST',
-      key: store.apiKey,
-      body: { reason: 'duplicate' },
-    });
+    await world.cancel(store, second, 'duplicate');
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
       /^The order at Shoe Shop \(#\w{6}\) is off your route/,
     );
@@ -290,7 +255,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await eventually(() => headline(phone)).toBe('Signed in elsewhere');
     const sockets: string[] = [];
     phone.page.on('websocket', (socket) => sockets.push(socket.url()));
-    await world.newOrder(store, { customer: CUSTOMER });
+    await world.newOrder(store);
     await eventually(() => headline(second)).toBe('Bakery');
     expect(sockets).toEqual([]);
     await button(phone, 'Use this one').click();
@@ -301,8 +266,8 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   it('comes back by itself after the connection was cut, with the state of then', async () => {
     const { store, phone } = await driverAt('Toy Shop');
     await phone.goOffline();
-    await eventually(() => phone.page.locator('#link').textContent()).toBe('No network');
-    await world.newOrder(store, { customer: CUSTOMER });
+    await eventually(() => link(phone)).toBe('No network');
+    await world.newOrder(store);
     await phone.goOnline();
     await eventually(() => headline(phone)).toBe('Toy Shop');
     await phone.page.locator('#link[data-state=live]').waitFor();
@@ -422,7 +387,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await eventually(async () => (await world.sql`select lat from driver_positions`).map(({ lat }) => lat)).toContain(
       store.point.lat + 0.01,
     );
-    await world.newOrder(store, { customer: CUSTOMER, dropoff_address });
+    await world.newOrder(store, { dropoff_address });
     await eventually(() => headline(phone)).toBe('Far Fabrics');
     expect(await then(phone)).toEqual([
       expect.stringMatching(/^Deliver\n9 Elm St, APO, AP 96204\. The name comes when you are at the store\./),
@@ -435,9 +400,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   });
 
   it('forgets the customer when the order is given back, also without a network', async () => {
-    const { store, phone } = await driverAt('Brief Books');
-    await world.newOrder(store, { customer: CUSTOMER, dropoff_address });
-    await eventually(() => headline(phone)).toBe('Brief Books');
+    const { phone } = await world.driverWithOrder('Brief Books', { dropoff_address });
     await eventually(() => kept(phone)).toMatch(NAMED);
     await phone.goOffline();
     await button(phone, 'Give this order back').click();
@@ -450,9 +413,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
   });
 
   it('forgets the customer when the order is delivered', async () => {
-    const { store, phone } = await driverAt('Last Lamps');
-    await world.newOrder(store, { customer: CUSTOMER, dropoff_address });
-    await eventually(() => headline(phone)).toBe('Last Lamps');
+    const { phone } = await world.driverWithOrder('Last Lamps', { dropoff_address });
     await button(phone, 'Picked up').click();
     await eventually(() => headline(phone)).toBe('Jordan Lee');
     await takePhoto(phone);
@@ -469,7 +430,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
       insert into driver_actions (driver_id, action_id, order_id, type, status, sequence)
       select id, 'past-' || n, gen_random_uuid(), 'released', 'pending_dispatch', 3
       from drivers, generate_series(1, 10) n where token_hash = ${hashSecret(token)}`;
-    await world.newOrder(store, { customer: CUSTOMER });
+    await world.newOrder(store);
     await eventually(() => headline(phone)).toBe('Eleven Oaks');
     await button(phone, 'Give this order back').click();
     await choose(phone, 'An emergency', 'Give it back');
@@ -537,7 +498,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await phone.page.getByLabel('Driver token').fill(token);
     await button(phone, 'Sign in').click();
     await goOnDuty(phone);
-    const order = await world.newOrder(store, { customer: CUSTOMER });
+    const order = await world.newOrder(store);
     await eventually(() => headline(phone)).toBe('Court House');
     await button(phone, 'Picked up').click();
     await untilOrder(world.service, store, order.id, { status: 'picked_up' });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { type Process, startProcess } from './city.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startProcess } from './city.ts';
 import { addDriver, addOrder, STORE, Tables } from './tables.ts';
 
 /** Holds the matching steps until they are let go; all others happen at once. */
@@ -21,10 +21,14 @@ function holding(tables: Tables, step: RegExp): { letGo(): Promise<void> } {
   };
 }
 
-async function openOne(drivers: readonly string[]): Promise<{ tables: Tables; process: Process }> {
+/** A process with these drivers at the store, which hears no notices where it is `deaf`. */
+async function openOne(drivers: readonly string[], hears: 'deaf' | 'notices' = 'notices') {
   const tables = new Tables();
   for (const id of drivers) addDriver(tables, { id, position: { ...STORE, atMs: tables.now() } });
-  return { tables, process: await startProcess(tables, 'process') };
+  const process = await startProcess(tables, 'process');
+  onTestFinished(() => process.close());
+  tables.swallowsNotices = hears === 'deaf';
+  return { tables, process };
 }
 
 describe('while an assignment is being written', () => {
@@ -41,47 +45,36 @@ describe('while an assignment is being written', () => {
     await held.letGo();
     await assigning;
     expect(tables.carried('late')?.id).toBe('order');
-    await process.close();
   });
 
-  it('a driver whose order is cancelled meanwhile takes another waiting order', async () => {
-    const { tables, process } = await openOne(['driver']);
-    tables.swallowsNotices = true;
-    addOrder(tables, 'cancelled', 1_000);
+  it.each<[string, (tables: Tables) => void, (tables: Tables) => void]>([
+    ['whose order is cancelled meanwhile', () => undefined, (tables) => tables.cancel('cli', 'lost')],
+    [
+      'who is excluded from an order',
+      (tables) => {
+        tables.assign('elsewhere', 'lost', 'driver');
+        tables.release('elsewhere', 'lost', 'driver');
+      },
+      () => undefined,
+    ],
+  ])('a driver %s takes another waiting order', async (_what, before, meanwhile) => {
+    const { tables, process } = await openOne(['driver'], 'deaf');
+    addOrder(tables, 'lost', 1_000);
     await process.fleet.rebuild();
-    const held = holding(tables, /assign cancelled to driver is carried out/);
-    const assigning = process.redispatch.matchOrder('cancelled');
-    tables.cancel('cli', 'cancelled');
+    before(tables);
+    const held = holding(tables, /assign lost to driver is carried out/);
+    const assigning = process.redispatch.matchOrder('lost');
+    meanwhile(tables);
     addOrder(tables, 'other', 1_000);
     await process.redispatch.requeue('other');
     expect(tables.carried('driver')).toBeUndefined();
     await held.letGo();
     await assigning;
     expect(tables.carried('driver')?.id).toBe('other');
-    await process.close();
-  });
-
-  it('a driver who is excluded from an order takes another waiting order', async () => {
-    const { tables, process } = await openOne(['driver']);
-    tables.swallowsNotices = true;
-    addOrder(tables, 'given-back', 1_000);
-    await process.fleet.rebuild();
-    tables.assign('elsewhere', 'given-back', 'driver');
-    tables.release('elsewhere', 'given-back', 'driver');
-    const held = holding(tables, /assign given-back to driver is carried out/);
-    const assigning = process.redispatch.matchOrder('given-back');
-    addOrder(tables, 'other', 1_000);
-    await process.redispatch.requeue('other');
-    expect(tables.carried('driver')).toBeUndefined();
-    await held.letGo();
-    await assigning;
-    expect(tables.carried('driver')?.id).toBe('other');
-    await process.close();
   });
 
   it('a driver whom a new order lost takes it after all if they are back when they are read again', async () => {
-    const { tables, process } = await openOne(['driver']);
-    tables.swallowsNotices = true;
+    const { tables, process } = await openOne(['driver'], 'deaf');
     tables.setDuty('elsewhere', 'driver', false);
     const held = holding(tables, /fleet driver is carried out/);
     const placed = await process.place();
@@ -90,7 +83,6 @@ describe('while an assignment is being written', () => {
     await held.letGo();
     await nextTurn();
     expect(tables.carried('driver')).toBeDefined();
-    await process.close();
   });
 
   it('a driver whose order is cancelled before the reply to its assignment is free', async () => {
@@ -109,7 +101,6 @@ describe('while an assignment is being written', () => {
     addOrder(tables, 'next', 0);
     await process.redispatch.requeue('next');
     expect(tables.carried('driver')?.id).toBe('next');
-    await process.close();
   });
 
   it('a driver who was claimed for an order that was not created takes a waiting one', async () => {
@@ -124,7 +115,6 @@ describe('while an assignment is being written', () => {
     expect(await placing).toEqual({ kind: 'internal' });
     await nextTurn();
     expect(tables.carried('driver')?.id).toBe('order');
-    await process.close();
   });
 });
 
@@ -148,12 +138,10 @@ describe('a read with a late reply', () => {
     await Promise.all(early);
     expect(process.matcher.isWaiting('order')).toBe(true);
     expect(process.matcher.driver('driver')).toMatchObject({ carried: [] });
-    await process.close();
   });
 
   it('does not give an order back to the driver who released it', async () => {
-    const { tables, process } = await openOne(['driver']);
-    tables.swallowsNotices = true;
+    const { tables, process } = await openOne(['driver'], 'deaf');
     addOrder(tables, 'order');
     tables.assign('elsewhere', 'order', 'driver');
     const held = holding(tables, /fleet driver is answered/);
@@ -165,12 +153,10 @@ describe('a read with a late reply', () => {
     await early;
     expect(process.matcher.isWaiting('order')).toBe(true);
     expect(process.matcher.driver('driver')).toMatchObject({ carried: [] });
-    await process.close();
   });
 
   it('does not hide that an order was released before the reply to its assignment', async () => {
-    const { tables, process } = await openOne(['driver', 'late']);
-    tables.swallowsNotices = true;
+    const { tables, process } = await openOne(['driver', 'late'], 'deaf');
     await process.actions.setDuty('late', false);
     addOrder(tables, 'order');
     await process.fleet.rebuild();
@@ -184,14 +170,12 @@ describe('a read with a late reply', () => {
     await Promise.all([assigning, reading]);
     expect(process.matcher.driver('driver')).toMatchObject({ carried: [] });
     expect(tables.carried('late')?.id).toBe('order');
-    await process.close();
   });
 });
 
 describe('a driver whom a read finds free', () => {
   it('takes a waiting order, as the change feed will not find the holder of theirs', async () => {
-    const { tables, process } = await openOne(['driver']);
-    tables.swallowsNotices = true;
+    const { tables, process } = await openOne(['driver'], 'deaf');
     for (const id of ['carried', 'waits']) addOrder(tables, id, 1_000);
     tables.assign('elsewhere', 'carried', 'driver');
     await process.fleet.rebuild();
@@ -199,12 +183,10 @@ describe('a driver whom a read finds free', () => {
     await process.fleet.refreshDrivers(['driver']);
     await nextTurn();
     expect(tables.carried('driver')?.id).toBe('waits');
-    await process.close();
   });
 
   it('is read again if another driver carries the order that they hold in memory', async () => {
-    const { tables, process } = await openOne(['first', 'second']);
-    tables.swallowsNotices = true;
+    const { tables, process } = await openOne(['first', 'second'], 'deaf');
     addOrder(tables, 'order', 1_000);
     tables.assign('elsewhere', 'order', 'first');
     await process.fleet.rebuild();
@@ -213,6 +195,5 @@ describe('a driver whom a read finds free', () => {
     await process.redispatch.matchOrder('order');
     expect(tables.carried('second')?.id).toBe('order');
     expect(process.matcher.driver('first')).toMatchObject({ carried: [] });
-    await process.close();
   });
 });

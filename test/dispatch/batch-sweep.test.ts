@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { freeDriver } from '../matcher/carrying.ts';
 import { randomFrom } from '../matcher/world.ts';
 
 const NOW = 1_700_000_000_000;
@@ -56,8 +57,7 @@ function sweep(): Promise<void> {
 }
 
 function put(id: string, north: number, east = 0): void {
-  const position = { ...displaced(STORE, north, east), atMs: NOW };
-  matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
+  matcher.putDriver(freeDriver(id, displaced(STORE, north, east), NOW));
 }
 function wait(orderId: string, north: number, waitedMs: number, east = 0): void {
   const point = displaced(STORE, north, east);

@@ -4,6 +4,7 @@ import { MATCHED_AT_ONCE } from '../../src/dispatch/redispatch.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { freeDriver } from '../matcher/carrying.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');
 const STORE = { lat: 40.73, lng: -73.99 };
@@ -15,8 +16,7 @@ let close: () => void;
 beforeEach(() => {
   vi.useFakeTimers({ now: NOW });
   matcher = new Matcher(TIERS);
-  const position = { ...STORE, atMs: NOW };
-  matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
+  matcher.putDriver(freeDriver('d', STORE, NOW));
   asked = [];
   const redispatch = {
     matchOrders: async (orderIds: readonly string[]) => void asked.push(...orderIds),

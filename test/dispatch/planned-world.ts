@@ -9,6 +9,7 @@ import { type PlannerLoop, startPlannerLoop } from '../../src/planning/planner-l
 import { MODEL_TIMES } from '../../src/planning/road-times.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { freeDriver } from '../matcher/carrying.ts';
 
 export const NOW = Date.parse('2030-01-31T17:00:00Z');
 export const MINUTE = 60_000;
@@ -31,15 +32,12 @@ export const order = (orderId: string, changes: Partial<WaitingOrder> = {}): Wai
 });
 
 /** A driver at the store who is heard from whatever time it is. */
-export const driver = (id: string, changes: Partial<FleetDriver> = {}): FleetDriver => ({
-  id,
-  tierIds: ['standard', 'priority'],
-  onDuty: true,
-  position: { ...STORE, atMs: Date.now() + 1_000 * MINUTE },
-  freeSinceMs: NOW,
-  carried: [],
-  ...changes,
-});
+export const driver = (id: string, changes: Partial<FleetDriver> = {}): FleetDriver =>
+  freeDriver(id, STORE, Date.now() + 1_000 * MINUTE, {
+    tierIds: ['standard', 'priority'],
+    freeSinceMs: NOW,
+    ...changes,
+  });
 
 /** Lets the clocks of the timers go on. */
 export const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);

@@ -7,6 +7,7 @@ import { startPlannerLoop } from '../../src/planning/planner-loop.ts';
 import { MODEL_TIMES } from '../../src/planning/road-times.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { freeDriver } from '../matcher/carrying.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');
 const HOUR = 3_600_000;
@@ -23,8 +24,7 @@ test.each(['estimate', 'due', 'putOrder'] as const)(
   'a bug in %s costs the plan alone, which is made anew',
   async (name) => {
     const matcher = new Matcher(PLANNED, true);
-    const position = { ...STORE, atMs: NOW + 2 * HOUR };
-    matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
+    matcher.putDriver(freeDriver('d', STORE, NOW + 2 * HOUR));
     const written: PlannedOrder[] = [];
     const told: string[] = [];
     const unhandled: unknown[] = [];

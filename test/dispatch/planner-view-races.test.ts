@@ -3,23 +3,17 @@ import type { FleetDriver } from '../../src/domain/driver.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { PlannerView } from '../../src/planning/planner-view.ts';
 import { TIERS } from '../matcher/brute-force.ts';
+import { carrying, freeDriver } from '../matcher/carrying.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');
 const STORE = { lat: 40.73, lng: -73.99 };
 const HOUR = 3_600_000;
 const PLANNED = new Map([...TIERS].map(([id, tier]) => [id, { ...tier, dispatchMode: 'planned' as const }]));
 
-const driver = (orderIds: readonly string[]): FleetDriver => ({
-  id: 'd',
-  tierIds: ['standard'],
-  onDuty: true,
-  position: { ...STORE, atMs: NOW },
-  freeSinceMs: NOW,
-  carried: orderIds.map((orderId) => {
-    const times = { readyAtMs: NOW, deliverByMs: NOW + HOUR };
-    return { orderId, retailerId: 'store', pickup: STORE, dropoff: STORE, slot: 0, step: 'to_fetch', ...times };
-  }) as FleetDriver['carried'],
-});
+const driver = (orderIds: readonly string[]): FleetDriver => {
+  const parcel = { retailerId: 'store', pickup: STORE, dropoff: STORE, readyAtMs: NOW, deliverByMs: NOW + HOUR };
+  return freeDriver('d', STORE, NOW, { carried: orderIds.map((orderId) => carrying(orderId, parcel)) });
+};
 const order = (orderId: string) => {
   const waiting = { orderId, retailerId: 'store', tierId: 'standard', point: STORE, dropoff: STORE, sinceMs: NOW };
   return { ...waiting, readyAtMs: NOW, deliverByMs: NOW + HOUR };

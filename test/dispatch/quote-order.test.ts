@@ -7,7 +7,7 @@ import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { TIERS } from '../matcher/brute-force.ts';
-import { orderOf } from '../matcher/carrying.ts';
+import { freeDriver, orderOf } from '../matcher/carrying.ts';
 
 const NOW_MS = Date.parse('2026-03-02T15:00:00.000Z');
 /** In the middle of its square. */
@@ -25,10 +25,7 @@ const request = { pickupAddress: key.address, dropoffAddress: dropoff, tierId: '
 function world(options: { driver?: Point; places?: Partial<Places>; hold?: HoldReason } = {}) {
   const { driver, places = {}, hold } = options;
   const matcher = new Matcher(TIERS);
-  if (driver) {
-    const position = { ...driver, atMs: NOW_MS };
-    matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, carried: [] });
-  }
+  if (driver) matcher.putDriver(freeDriver('d', driver, NOW_MS));
   if (hold) matcher.setHold({ retailerId: 'store', reason: hold, credit: 0 });
   const tiers = { get: (id: string) => TIERS.get(id) as never };
   const all = { geocoder: null, zips, ...places };
@@ -63,17 +60,7 @@ it.each([
   ['wanted too late', { deliverAfter: new Date(NOW_MS + 11 * 60_000) }, false],
 ])('knows when the only driver goes home, for what is %s', async (_, times, isDriverAvailable) => {
   const { quote, matcher } = world({ driver: STORE_POINT });
-  const position = { ...STORE_POINT, atMs: NOW_MS };
-  const onDutyUntilMs = NOW_MS + 10 * 60_000;
-  matcher.putDriver({
-    id: 'd',
-    tierIds: ['standard'],
-    onDuty: true,
-    onDutyUntilMs,
-    position,
-    freeSinceMs: 0,
-    carried: [],
-  });
+  matcher.putDriver(freeDriver('d', STORE_POINT, NOW_MS, { onDutyUntilMs: NOW_MS + 10 * 60_000 }));
   const extras = { size: 'small', readyAt: null, deliverAfter: null, deliverBy: null, ...times } as never;
   expect(await quote({ ...request, extras }, key)).toMatchObject({ kind: 'serviceable', isDriverAvailable });
 });

@@ -1,5 +1,6 @@
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { CarriedOrder } from '../../src/domain/route.ts';
+import type { Point } from '../../src/geo/point.ts';
 
 /** An order that a driver carries, of which nothing else is known. */
 export function carrying(orderId: string, known: Partial<CarriedOrder> = {}): CarriedOrder {
@@ -15,6 +16,12 @@ export function carrying(orderId: string, known: Partial<CarriedOrder> = {}): Ca
     ...known,
   };
 }
+
+/** A driver on duty at a place, who serves the tier `standard`, carries nothing, and was heard of and is free since then. */
+export const freeDriver = (id: string, at: Point, nowMs: number, changes: Partial<FleetDriver> = {}): FleetDriver => ({
+  ...{ id, tierIds: ['standard'], onDuty: true, position: { ...at, atMs: nowMs }, freeSinceMs: nowMs, carried: [] },
+  ...changes,
+});
 
 /** The order that a driver of one parcel carries; null for none, and for an unknown driver. */
 export const orderOf = (driver: Pick<FleetDriver, 'carried'> | undefined): string | null =>

@@ -3,6 +3,7 @@ import { FAIR_SHARE_MS, MAX_FAIR_LEAD_MS } from '../../src/matcher/fair-shares.t
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
+import { freeDriver } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -27,9 +28,8 @@ const leads = () => Array.from(matcher.waitingOrders(), ({ sinceMs, fairStartMs 
 
 /** A driver becomes free at the store, and takes an order. */
 function serve(nowMs: number): string | undefined {
-  const position = { ...displaced(STORE, 100, 0), atMs: nowMs };
   const id = `driver-${nowMs}-${orders}`;
-  matcher.putDriver({ id, tierIds: [...TIERS.keys()], onDuty: true, position, freeSinceMs: nowMs, carried: [] });
+  matcher.putDriver(freeDriver(id, displaced(STORE, 100, 0), nowMs, { tierIds: [...TIERS.keys()] }));
   const found = matcher.bestWaitingFor(id, nowMs);
   if (found) {
     matcher.beginAssign(found.orderId, id, NOW);

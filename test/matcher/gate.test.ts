@@ -4,7 +4,7 @@ import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { DriverSearch } from '../../src/matcher/driver-search.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying } from './carrying.ts';
+import { carrying, freeDriver } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -22,14 +22,7 @@ const order: WaitingOrder = {
   readyAtMs: NOW,
   deliverByMs: NOW + 180 * MINUTE,
 };
-const driver: FleetDriver = {
-  id: 'd',
-  tierIds: ['standard'],
-  onDuty: true,
-  position: { ...STORE, atMs: NOW },
-  freeSinceMs: NOW,
-  carried: [],
-};
+const driver = freeDriver('d', STORE, NOW);
 const at = (place: typeof STORE, agoMs = 0) => ({ position: { ...place, atMs: NOW - agoMs } });
 const parcel = (dropoff: typeof STORE) => ({ ...carrying('other'), step: 'on_board' as const, pickup: AWAY, dropoff });
 

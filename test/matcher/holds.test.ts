@@ -2,16 +2,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { HoldReason } from '../../src/domain/hold.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { TIERS } from './brute-force.ts';
+import { freeDriver } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const STORE = { lat: 40.73, lng: -73.99 };
 let matcher: Matcher;
 beforeEach(() => {
   matcher = new Matcher(TIERS);
-  for (const id of ['a', 'b', 'c', 'd', 'e']) {
-    const position = { ...STORE, atMs: NOW };
-    matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
-  }
+  for (const id of ['a', 'b', 'c', 'd', 'e']) matcher.putDriver(freeDriver(id, STORE, NOW));
 });
 
 function wait(orderId: string, changes: Partial<WaitingOrder> = {}): void {

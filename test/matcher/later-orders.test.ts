@@ -4,6 +4,7 @@ import { FAIR_SHARE_MS } from '../../src/matcher/fair-shares.ts';
 import { type LaterOrder, LaterOrders } from '../../src/matcher/later-orders.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from './brute-force.ts';
+import { freeDriver } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -62,8 +63,7 @@ describe('an order for later', () => {
   let matcher: Matcher;
   beforeEach(() => {
     matcher = new Matcher(TIERS);
-    const position = { ...STORE, atMs: NOW };
-    matcher.putDriver({ id: 'd', tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] });
+    matcher.putDriver(freeDriver('d', STORE, NOW));
   });
 
   it('is passed over by a free driver, and is in no queue', () => {

@@ -8,7 +8,7 @@ import { SET_ASIDE_MS } from '../../src/matcher/drivers.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying, orderOf, setDuty } from './carrying.ts';
+import { carrying, freeDriver, orderOf, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -20,9 +20,7 @@ beforeEach(() => {
 
 /** A driver who is available `north` degrees of the store. */
 function put(id: string, north: number, changes: Partial<FleetDriver> = {}): void {
-  const position = { lat: STORE.lat + north, lng: STORE.lng, atMs: NOW };
-  const usual: FleetDriver = { id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [] };
-  matcher.putDriver({ ...usual, ...changes });
+  matcher.putDriver(freeDriver(id, { lat: STORE.lat + north, lng: STORE.lng }, NOW, changes));
 }
 
 function wait(orderId: string, changes: Partial<WaitingOrder> = {}): void {

@@ -4,7 +4,7 @@ import type { Tier } from '../../src/domain/tier.ts';
 import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying, setDuty } from './carrying.ts';
+import { carrying, freeDriver, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -22,15 +22,8 @@ const order = (orderId: string, changes: Partial<WaitingOrder> = {}): WaitingOrd
   dropoff: DOOR,
   ...changes,
 });
-const driver = (id: string, changes: Partial<FleetDriver> = {}): FleetDriver => ({
-  id,
-  tierIds: ['standard', 'priority'],
-  onDuty: true,
-  position: { ...STORE, atMs: NOW },
-  freeSinceMs: NOW,
-  carried: [],
-  ...changes,
-});
+const driver = (id: string, changes: Partial<FleetDriver> = {}): FleetDriver =>
+  freeDriver(id, STORE, NOW, { tierIds: ['standard', 'priority'], ...changes });
 
 let matcher: Matcher;
 let orders: string[];

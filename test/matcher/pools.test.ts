@@ -5,7 +5,7 @@ import type { NewClaim } from '../../src/matcher/claims.ts';
 import { type DriverQuery, Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying, setDuty } from './carrying.ts';
+import { carrying, freeDriver, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -19,9 +19,7 @@ beforeEach(() => {
 });
 
 function put(id: string, north: number, changes: Partial<FleetDriver> = {}): void {
-  const position = { ...displaced(STORE, north, 0), atMs: NOW };
-  const driver = { id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [], capacity: 3 };
-  matcher.putDriver({ ...driver, ...changes });
+  matcher.putDriver(freeDriver(id, displaced(STORE, north, 0), NOW, { capacity: 3, ...changes }));
 }
 
 function claim(orderId: string, changes: Partial<DriverQuery & NewClaim> = {}) {

@@ -7,7 +7,7 @@ import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
 import { MAX_REJECTED_CANDIDATES } from '../../src/matcher/rejected-candidates.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying, orderOf, setDuty } from './carrying.ts';
+import { carrying, freeDriver, setDuty } from './carrying.ts';
 import { randomFrom } from './world.ts';
 
 const NOW = 1_700_000_000_000;
@@ -19,8 +19,7 @@ beforeEach(() => {
 });
 
 function put(id: string, north: number, changes: Partial<FleetDriver> = {}, atMs = NOW): void {
-  const position = { ...displaced(STORE, north, 0), atMs };
-  matcher.putDriver({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: NOW, carried: [], ...changes });
+  matcher.putDriver(freeDriver(id, displaced(STORE, north, 0), atMs, { freeSinceMs: NOW, ...changes }));
 }
 const rejected = (chosen: FoundDriver, more: object = {}) =>
   matcher.rejectedCandidates({ ...QUERY, chosen, ...more }).map(({ driverId, reason }) => `${driverId} ${reason}`);

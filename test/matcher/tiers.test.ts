@@ -4,7 +4,7 @@ import type { Tiers } from '../../src/domain/tier.ts';
 import { MAX_TIERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { tiersOf } from './brute-force.ts';
-import { carrying, setDuty } from './carrying.ts';
+import { carrying, freeDriver, setDuty } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const STORE = { lat: 40.73, lng: -73.99 };
@@ -16,8 +16,7 @@ beforeEach(() => {
 
 /** A driver who is available at the store. */
 function put(id: string, tierIds: readonly string[], changes: Partial<FleetDriver> = {}): void {
-  const position = { ...STORE, atMs: NOW };
-  matcher.putDriver({ id, tierIds, onDuty: true, position, freeSinceMs: NOW, carried: [], ...changes });
+  matcher.putDriver(freeDriver(id, STORE, NOW, { tierIds, ...changes }));
 }
 
 function wait(orderId: string, tierId: string): void {

@@ -11,7 +11,7 @@ import type { AskedWait } from '../../src/store/planning/driver-waits.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from '../matcher/brute-force.ts';
-import { carrying, setDuty } from '../matcher/carrying.ts';
+import { carrying, freeDriver, setDuty } from '../matcher/carrying.ts';
 
 const START_MS = 1_790_000_000_000;
 const STORE = { lat: 37.76415, lng: -122.41957 };
@@ -69,18 +69,7 @@ beforeEach(() => {
 
 function driver(at = AWAY, changes: Partial<FleetDriver> = {}): string {
   const id = newId();
-  matcher.putDriver({
-    id,
-    tierIds: ['standard'],
-    onDuty: true,
-    position: { ...at, atMs: nowMs },
-    freeSinceMs: nowMs,
-    carried: [],
-    capacity: 1,
-    vehicle: 'car',
-    onDutyUntilMs: null,
-    ...changes,
-  });
+  matcher.putDriver(freeDriver(id, at, nowMs, { capacity: 1, vehicle: 'car', onDutyUntilMs: null, ...changes }));
   return id;
 }
 const move = (id: string, at: { lat: number; lng: number }) => matcher.moveDriver(id, at, nowMs);

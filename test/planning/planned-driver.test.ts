@@ -4,7 +4,7 @@ import type { CarriedOrder } from '../../src/domain/route.ts';
 import { METERS_PER_MINUTE } from '../../src/domain/vehicle.ts';
 import { DOOR_STOP_MS, POSITION_FRESH_MS, STORE_STOP_MS } from '../../src/limits.ts';
 import { plannedDriver } from '../../src/planning/planned-driver.ts';
-import { carrying } from '../matcher/carrying.ts';
+import { carrying, freeDriver } from '../matcher/carrying.ts';
 
 const NOW = 1_700_000_000_000;
 const MINUTE = 60_000;
@@ -12,16 +12,8 @@ const STORE = { lat: 40.73, lng: -73.99 };
 const DOOR = { lat: 40.74, lng: -73.99 };
 const FAR_DOOR = { lat: 40.75, lng: -73.99 };
 
-const driver = (carried: readonly CarriedOrder[], changes: Partial<FleetDriver> = {}): FleetDriver => ({
-  id: 'd',
-  tierIds: ['standard'],
-  onDuty: true,
-  position: { ...STORE, atMs: NOW },
-  freeSinceMs: NOW,
-  carried,
-  capacity: 3,
-  ...changes,
-});
+const driver = (carried: readonly CarriedOrder[], changes: Partial<FleetDriver> = {}): FleetDriver =>
+  freeDriver('d', STORE, NOW, { carried, capacity: 3, ...changes });
 const parcel = (orderId: string, changes: Partial<CarriedOrder> = {}) =>
   carrying(orderId, { pickup: STORE, dropoff: DOOR, ...changes });
 const toldOf = (planned: ReturnType<typeof plannedDriver>) =>

@@ -6,7 +6,7 @@ import { Matcher } from '../../src/matcher/matcher.ts';
 import { MAX_PLANNED_DRIVERS, PLANNER_PASS_MS } from '../../src/planning/planned-drivers.ts';
 import { PlannerView } from '../../src/planning/planner-view.ts';
 import { TIERS } from '../matcher/brute-force.ts';
-import { carrying } from '../matcher/carrying.ts';
+import { carrying, freeDriver } from '../matcher/carrying.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');
 const STORE = { lat: 40.73, lng: -73.99 };
@@ -16,10 +16,7 @@ const DAY = 86_400_000;
 const LATER = NOW + PLANNER_LOOK_MS;
 const PLANNED = new Map([...TIERS].map(([id, tier]) => [id, { ...tier, dispatchMode: 'planned' as const }]));
 
-function driver(id: string, place: Point): FleetDriver {
-  const free = { onDuty: true, freeSinceMs: NOW, carried: [] };
-  return { id, tierIds: ['standard'], position: { ...place, atMs: NOW }, ...free };
-}
+const driver = (id: string, place: Point): FleetDriver => freeDriver(id, place, NOW);
 
 function order(orderId: string) {
   const waiting = { orderId, retailerId: 'store', tierId: 'standard', point: STORE, dropoff: STORE, sinceMs: NOW };

@@ -33,14 +33,18 @@ async function assigned(minutesAgo: number, { line1 = '1 First St', zip = '10001
     where id = ${orderId}`;
   await readEverything();
   const action = (capturedAt: Date | null = null) => ({ orderId, driverId, stamp: { ...STAMP, capturedAt } });
+  /** The phone says where it is, if it does, before each step. No step is refused. */
+  async function step(point: Point | null, act: () => Promise<ActionOutcome>): Promise<void> {
+    if (point) expect(dispatch.positions.report(driverId, point)).toBe('taken');
+    expect(await act()).toMatchObject({ kind: 'done' });
+  }
   return {
     orderId,
-    at: (point: Point) => expect(dispatch.positions.report(driverId, point)).toBe('taken'),
-    pickUp: (capturedAt?: Date) => done(dispatch.actions.pickUp(action(capturedAt))),
-    deliver: (capturedAt?: Date, photo: HandoverPhoto | null = PHOTO) =>
-      done(dispatch.actions.deliver(action(capturedAt), photo)),
-    fail: () => done(dispatch.actions.undeliverable(action(), 'nobody_home')),
-    bringBack: () => done(dispatch.actions.returned(action())),
+    pickUp: (point: Point | null, capturedAt?: Date) => step(point, () => dispatch.actions.pickUp(action(capturedAt))),
+    deliver: (point: Point | null, capturedAt?: Date, photo: HandoverPhoto | null = PHOTO) =>
+      step(point, () => dispatch.actions.deliver(action(capturedAt), photo)),
+    fail: (point: Point | null) => step(point, () => dispatch.actions.undeliverable(action(), 'nobody_home')),
+    bringBack: (point: Point | null) => step(point, () => dispatch.actions.returned(action())),
     /** What the customer and the store see, and what the driver gets. */
     async outcome() {
       const [row] = await sql`
@@ -51,46 +55,33 @@ async function assigned(minutesAgo: number, { line1 = '1 First St', zip = '10001
   };
 }
 
-/** No action is refused. */
-async function done(outcome: Promise<ActionOutcome>): Promise<void> {
-  expect(await outcome).toMatchObject({ kind: 'done' });
-}
-
 describe('the payout of a delivery that happened', () => {
   it('is owed', async () => {
     const order = await assigned(20);
-    order.at(STORE_POINT);
-    await order.pickUp();
-    order.at(DOOR);
-    await order.deliver();
+    await order.pickUp(STORE_POINT);
+    await order.deliver(DOOR);
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
   });
 
   it('is owed for an order that came back', async () => {
     const order = await assigned(40);
-    order.at(STORE_POINT);
-    await order.pickUp();
-    order.at(DOOR);
-    await order.fail();
-    order.at(STORE_POINT);
-    await order.bringBack();
+    await order.pickUp(STORE_POINT);
+    await order.fail(DOOR);
+    await order.bringBack(STORE_POINT);
     expect(await order.outcome()).toEqual({ status: 'returned', payout: 'owed', reasons: [] });
   });
 
   it('is owed if a phone without a network sent both steps at once, from the door', async () => {
     const order = await assigned(20);
-    order.at(DOOR);
-    await order.pickUp(new Date(Date.now() - 15 * MINUTE));
-    await order.deliver(new Date(Date.now() - MINUTE));
+    await order.pickUp(DOOR, new Date(Date.now() - 15 * MINUTE));
+    await order.deliver(null, new Date(Date.now() - MINUTE));
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
   });
 
   it('is owed if the fix between tall buildings is off by hundreds of meters', async () => {
     const order = await assigned(20);
-    order.at(displaced(STORE_POINT, 0, 900));
-    await order.pickUp();
-    order.at(displaced(DOOR, 0, 900));
-    await order.deliver();
+    await order.pickUp(displaced(STORE_POINT, 0, 900));
+    await order.deliver(displaced(DOOR, 0, 900));
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
   });
 });
@@ -99,9 +90,9 @@ describe('what did not happen counts for the customer, and its payout is held', 
   it('if the steps follow each other at once', async () => {
     for (let count = 0; count < 3; count++) {
       const order = await assigned(0);
-      await order.pickUp();
-      await order.fail();
-      await order.bringBack();
+      await order.pickUp(null);
+      await order.fail(null);
+      await order.bringBack(null);
       const { status, payout, reasons } = await order.outcome();
       expect({ status, payout }).toEqual({ status: 'returned', payout: 'held' });
       expect(reasons).toEqual(['handover_far', 'too_fast']);
@@ -111,9 +102,8 @@ describe('what did not happen counts for the customer, and its payout is held', 
   it('if the handover is far from the door, whatever the phone says of its time', async () => {
     for (const capturedAt of [undefined, new Date(Date.now() - 10 * MINUTE), new Date('1990-01-01')]) {
       const order = await assigned(20);
-      order.at(STORE_POINT);
-      await order.pickUp();
-      await order.deliver(capturedAt);
+      await order.pickUp(STORE_POINT);
+      await order.deliver(null, capturedAt);
       expect(await order.outcome()).toMatchObject({ status: 'delivered', payout: 'held' });
       expect((await order.outcome()).reasons).toContain('handover_far');
     }
@@ -121,10 +111,8 @@ describe('what did not happen counts for the customer, and its payout is held', 
 
   it('if the pick-up is far from the store', async () => {
     const order = await assigned(20);
-    order.at(displaced(STORE_POINT, 0, 7_000));
-    await order.pickUp();
-    order.at(DOOR);
-    await order.deliver();
+    await order.pickUp(displaced(STORE_POINT, 0, 7_000));
+    await order.deliver(DOOR);
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['pickup_far'] });
   });
 });
@@ -134,20 +122,16 @@ describe('the payout of a driver who does not leave the store', () => {
 
   it('is held if they wait and press "Delivered", though the door is known by its ZIP alone', async () => {
     const order = await assigned(20, BY_ZIP);
-    order.at(STORE_POINT);
-    await order.pickUp();
-    order.at(displaced(STORE_POINT, 40, 0));
-    await order.deliver();
+    await order.pickUp(STORE_POINT);
+    await order.deliver(displaced(STORE_POINT, 40, 0));
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['at_pickup'] });
   });
 
   it('is held if the picture shows nothing, wherever they are', async () => {
     const [there, here] = [await assigned(20), await assigned(20, BY_ZIP)];
     for (const [order, point] of [[there, DOOR] as const, [here, STORE_POINT] as const]) {
-      order.at(STORE_POINT);
-      await order.pickUp();
-      order.at(point);
-      await order.deliver(undefined, { ...PHOTO, isBlank: true });
+      await order.pickUp(STORE_POINT);
+      await order.deliver(point, undefined, { ...PHOTO, isBlank: true });
     }
     expect(await there.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['blank_photo'] });
     const reasons = ['at_pickup', 'blank_photo'];
@@ -156,10 +140,8 @@ describe('the payout of a driver who does not leave the store', () => {
 
   it('is held if their camera is broken, and the order has no photo', async () => {
     const order = await assigned(20);
-    order.at(STORE_POINT);
-    await order.pickUp();
-    order.at(DOOR);
-    await order.deliver(undefined, null);
+    await order.pickUp(STORE_POINT);
+    await order.deliver(DOOR, undefined, null);
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['no_photo'] });
     // Its store is told of a delivery, and of no photo.
     const told = await database.sql`
@@ -171,20 +153,17 @@ describe('the payout of a driver who does not leave the store', () => {
 
   it('is held if they say that nobody was home, and bring it back', async () => {
     const order = await assigned(20, BY_ZIP);
-    order.at(STORE_POINT);
-    await order.pickUp();
-    await order.fail();
-    await order.bringBack();
+    await order.pickUp(STORE_POINT);
+    await order.fail(null);
+    await order.bringBack(null);
     expect(await order.outcome()).toEqual({ status: 'returned', payout: 'held', reasons: ['at_pickup'] });
   });
 
   it('is held if the store is somewhere else than its point', async () => {
     const order = await assigned(20, BY_ZIP);
     const truly = displaced(STORE_POINT, 0, 1_500);
-    order.at(truly);
-    await order.pickUp();
-    order.at(displaced(truly, 100, 0));
-    await order.deliver();
+    await order.pickUp(truly);
+    await order.deliver(displaced(truly, 100, 0));
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'held', reasons: ['at_pickup'] });
   });
 
@@ -193,17 +172,15 @@ describe('the payout of a driver who does not leave the store', () => {
     ['is a few houses away', '48 Test Square'],
   ])('is owed if the door %s', async (_what, line1) => {
     const order = await assigned(20, { ...BY_ZIP, line1, zip: '10003' });
-    order.at(STORE_POINT);
-    await order.pickUp();
-    await order.deliver();
+    await order.pickUp(STORE_POINT);
+    await order.deliver(null);
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
   });
 
   it('is owed if a phone without a network sent both steps at once, from a door that is known by its ZIP', async () => {
     const order = await assigned(20, BY_ZIP);
-    order.at(displaced(STORE_POINT, 1_500, 0));
-    await order.pickUp(new Date(Date.now() - 15 * MINUTE));
-    await order.deliver(new Date(Date.now() - MINUTE));
+    await order.pickUp(displaced(STORE_POINT, 1_500, 0), new Date(Date.now() - 15 * MINUTE));
+    await order.deliver(null, new Date(Date.now() - MINUTE));
     expect(await order.outcome()).toEqual({ status: 'delivered', payout: 'owed', reasons: [] });
   });
 });
@@ -211,10 +188,8 @@ describe('the payout of a driver who does not leave the store', () => {
 describe('a time that cannot be', () => {
   it('is marked for the operator, and the distance is that at the receipt', async () => {
     const order = await assigned(20);
-    order.at(STORE_POINT);
-    await order.pickUp();
-    order.at(displaced(DOOR, 0, 500));
-    await order.deliver(new Date('1990-01-01'));
+    await order.pickUp(STORE_POINT);
+    await order.deliver(displaced(DOOR, 0, 500), new Date('1990-01-01'));
     expect(await order.outcome()).toMatchObject({ payout: 'held', reasons: ['implausible_time'] });
     const [row] = await database.sql`
       select o.proof_distance_meters, e.data, e.receipt from orders o join order_events e on e.order_id = o.id

@@ -1,47 +1,24 @@
 import type { Page } from 'playwright-core';
-import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { TRACKING_GONE_AFTER_MS } from '../../src/tracking/view.ts';
 import { type Browser, findChromium, launchBrowser } from '../harness/chromium.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
+import { jpeg } from '../harness/photo.ts';
+import { startServiceHere } from '../harness/service-here.ts';
 import { dropoffNear } from '../harness/towns.ts';
-import {
-  addFreeDriver,
-  addStore,
-  ask,
-  type Driver,
-  newPhone,
-  northOf,
-  openSocket,
-  place,
-  untilOrder,
-} from './clients.ts';
+import { newPhone, northOf } from './clients.ts';
+import { useService } from './world.ts';
 
-const jpeg = () =>
-  sharp({ create: { width: 640, height: 480, channels: 3, background: '#a33' } })
-    .jpeg()
-    .toBuffer();
+const world = useService(startServiceHere);
+const { addStore, addFreeDriver, ask, place, untilOrder, openSocket } = world;
 
-/** What a driver does to his order besides picking it up and delivering it. */
-function act(service: ServiceHere, driver: Driver, orderId: string, step: string, body: object) {
-  return ask(service, `/driver/orders/${orderId}/${step}`, { method: 'POST', key: driver.token, body });
-}
-
-let database: FreshDatabase;
-let service: ServiceHere;
 let browser: Browser;
 let page: Page;
 /** What the browser complains of, and the requests of its pages, in the test so far. */
 const problems: string[] = [];
 const requests: string[] = [];
-const folder = newDataDir();
 
 beforeAll(async () => {
   if (!findChromium()) return;
-  database = await freshDatabase();
-  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: folder.dataDir });
   browser = await launchBrowser();
   page = await browser.context.newPage();
   page.on('console', (message) => problems.push(message.text()));
@@ -53,31 +30,26 @@ afterEach(async () => {
   problems.length = 0;
   requests.length = 0;
 });
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-  await database?.drop();
-  folder.remove();
-});
+afterAll(() => browser?.close());
 
 describe.skipIf(!findChromium())('the tracking page of the service in Chromium', () => {
   test('shows an order from waiting to the photo without a reload, and nobody else’s business', async () => {
-    const store = await addStore(database.sql, { name: 'Corner <b>Market</b>' });
-    const order = (await place(service, store)).body.order;
-    await page.goto(`${service.url}/track/${order.tracking_token}`);
+    const store = await addStore({ name: 'Corner <b>Market</b>' });
+    const order = (await place(store)).body.order;
+    await page.goto(`${world.url}/track/${order.tracking_token}`);
     await page.evaluate(() => Object.assign(globalThis, { neverReloaded: true }));
     const headline = () => page.textContent('#headline');
     await expect.poll(headline).toContain('Finding a driver');
 
-    const driver = await addFreeDriver(service, database.sql, store.point, { name: 'Ana Secretname' });
+    const driver = await addFreeDriver(store.point, { name: 'Ana Secretname' });
     await expect.poll(headline).toContain('Ana is on the way to the store');
-    await untilOrder(service, store, order.id, { status: 'driver_assigned' });
+    await untilOrder(store, order.id, { status: 'driver_assigned' });
     expect((await driver.pickUp(order.id)).status).toBe(200);
     await expect.poll(headline).toContain('Ana is on the way with your order');
     await driver.at(northOf(store.point, 300));
     await expect.poll(() => page.locator('#map .pin').count()).toBe(2);
 
-    expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
+    expect((await driver.deliver(order.id, await jpeg(640, 480))).status).toBe(200);
     await expect.poll(headline).toContain('delivered');
     const shown = page.locator('img[src$="/photo"]');
     await expect.poll(() => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth)).toBe(640);
@@ -92,10 +64,10 @@ describe.skipIf(!findChromium())('the tracking page of the service in Chromium',
 
   test('shows what anybody typed as text, or not at all', async () => {
     const evil = (who: string) => `<img/src=x/onerror="document.title='${who}'">`;
-    const store = await addStore(database.sql, { name: evil('store') });
-    await addFreeDriver(service, database.sql, store.point, { name: evil('driver') });
+    const store = await addStore({ name: evil('store') });
+    await addFreeDriver(store.point, { name: evil('driver') });
     const order = (
-      await place(service, store, {
+      await place(store, {
         customer: { name: evil('customer'), email: 'a@example.com', phone: newPhone(), sms_opt_in: false },
         dropoff_address: {
           ...dropoffNear(store.point),
@@ -106,7 +78,7 @@ describe.skipIf(!findChromium())('the tracking page of the service in Chromium',
       })
     ).body.order;
     expect(order.status).toBe('driver_assigned');
-    const response = await page.goto(`${service.url}/track/${order.tracking_token}`);
+    const response = await page.goto(`${world.url}/track/${order.tracking_token}`);
     expect(response?.headers()).toMatchObject({
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
@@ -126,21 +98,21 @@ describe.skipIf(!findChromium())('the tracking page of the service in Chromium',
   });
 
   test('a driver who gave the order back is on no page, in no status and in no message again', async () => {
-    const store = await addStore(database.sql);
-    const first = await addFreeDriver(service, database.sql, northOf(store.point, 2_000), { name: 'Ana First' });
-    const order = (await place(service, store)).body.order;
+    const store = await addStore();
+    const first = await addFreeDriver(northOf(store.point, 2_000), { name: 'Ana First' });
+    const order = (await place(store)).body.order;
     const path = `/track/${order.tracking_token}`;
-    const socket = await openSocket(service, `${path}/live`);
+    const socket = await openSocket(`${path}/live`);
     const lastOrder = () => socket.messages.filter(({ type }) => type === 'order').at(-1)?.order;
     await expect.poll(lastOrder).toMatchObject({ status: 'driver_assigned', driver: { first_name: 'Ana' } });
-    expect((await act(service, first, order.id, 'release', { reason: 'vehicle' })).status).toBe(200);
+    expect((await first.act(order.id, 'release', { reason: 'vehicle' })).status).toBe(200);
     await expect.poll(lastOrder).toMatchObject({ headline: 'Finding another driver for your order', driver: null });
 
     // He drives on, far from the second driver.
     const before = socket.messages.length;
     const away = northOf(store.point, 44_000);
     await first.at(away);
-    const second = await addFreeDriver(service, database.sql, northOf(store.point, 500), { name: 'Bo Second' });
+    const second = await addFreeDriver(northOf(store.point, 500), { name: 'Bo Second' });
     await expect
       .poll(lastOrder)
       .toMatchObject({ driver: { first_name: 'Bo', position: { precision: 'approximate' } } });
@@ -150,14 +122,14 @@ describe.skipIf(!findChromium())('the tracking page of the service in Chromium',
     const spot = northOf(store.point, 777);
     await second.at(spot);
     await expect
-      .poll(async () => (await ask<{ order: object }>(service, `${path}/status`)).body.order)
+      .poll(async () => (await ask<{ order: object }>(`${path}/status`)).body.order)
       .toMatchObject({ driver: { first_name: 'Bo', position: { ...spot, precision: 'exact' } } });
     await expect.poll(() => JSON.stringify(socket.messages.at(-1))).toContain(String(spot.lat));
     await first.at(northOf(away, 300));
     const everything = [
       ...socket.messages.slice(before).map((message) => JSON.stringify(message)),
-      (await ask(service, path)).text,
-      (await ask(service, `${path}/status`)).text,
+      (await ask(path)).text,
+      (await ask(`${path}/status`)).text,
     ].join('\n');
     expect(everything).toContain('"Bo"');
     expect(everything).not.toContain('Ana');
@@ -174,27 +146,27 @@ describe.skipIf(!findChromium())('the tracking page of the service in Chromium',
   test.each(['delivered', 'undeliverable', 'returned', 'cancelled'] as const)(
     'of an order that is %s nobody learns where its driver is',
     async (end) => {
-      const store = await addStore(database.sql);
-      const driver = await addFreeDriver(service, database.sql, store.point);
-      const order = (await place(service, store)).body.order;
+      const store = await addStore();
+      const driver = await addFreeDriver(store.point);
+      const order = (await place(store)).body.order;
       const path = `/track/${order.tracking_token}`;
-      const socket = await openSocket(service, `${path}/live`);
+      const socket = await openSocket(`${path}/live`);
       if (end === 'cancelled') {
         const reason = { reason: 'out_of_stock' };
         const sent = { method: 'POST', key: store.apiKey, body: reason };
-        expect((await ask(service, `/orders/${order.id}/cancel`, sent)).status).toBe(200);
+        expect((await ask(`/orders/${order.id}/cancel`, sent)).status).toBe(200);
       } else {
         await driver.pickUp(order.id);
-        if (end === 'delivered') expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
-        else await act(service, driver, order.id, 'undeliverable', { reason: 'nobody_home' });
-        if (end === 'returned') await act(service, driver, order.id, 'return', {});
+        if (end === 'delivered') expect((await driver.deliver(order.id, await jpeg(640, 480))).status).toBe(200);
+        else await driver.act(order.id, 'undeliverable', { reason: 'nobody_home' });
+        if (end === 'returned') await driver.act(order.id, 'return', {});
       }
       const last = () => socket.messages.filter(({ type }) => type === 'order').at(-1)?.order;
       await expect.poll(last).toMatchObject({ status: end });
       const after = socket.messages.length;
       const spot = northOf(store.point, 5_432);
       await driver.at(spot);
-      const seen = await ask<{ order: Record<string, unknown> }>(service, `${path}/status`);
+      const seen = await ask<{ order: Record<string, unknown> }>(`${path}/status`);
       expect((seen.body.order.driver as { position: unknown } | null)?.position ?? null).toBeNull();
       // When it ended is told in every case.
       const steps = seen.body.order.stages as { at: string | null }[];
@@ -203,42 +175,37 @@ describe.skipIf(!findChromium())('the tracking page of the service in Chromium',
       socket.send('ping');
       await expect.poll(() => socket.messages).toContainEqual({ type: 'pong' });
       expect(socket.messages.slice(after).filter(({ type }) => type === 'position')).toEqual([]);
-      const texts = [
-        (await ask(service, path)).text,
-        seen.text,
-        ...socket.messages.map((each) => JSON.stringify(each)),
-      ];
+      const texts = [(await ask(path)).text, seen.text, ...socket.messages.map((each) => JSON.stringify(each))];
       for (const text of texts) expect(text).not.toContain(String(spot.lat).slice(0, 7));
       socket.close();
     },
   );
 
   test('a link works for a bounded time after the delivery, then everything behind it is 410', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, store.point);
-    const order = (await place(service, store)).body.order;
+    const store = await addStore();
+    const driver = await addFreeDriver(store.point);
+    const order = (await place(store)).body.order;
     await driver.pickUp(order.id);
-    await driver.deliver(order.id, await jpeg());
+    await driver.deliver(order.id, await jpeg(640, 480));
     const path = `/track/${order.tracking_token}`;
-    const statuses = () =>
-      Promise.all(['', '/status', '/photo'].map(async (each) => (await ask(service, path + each)).status));
-    const endedAgo = (ms: number) => database.sql`
+    const statuses = () => Promise.all(['', '/status', '/photo'].map(async (each) => (await ask(path + each)).status));
+    const endedAgo = (ms: number) => world.sql`
       update orders set delivered_at = now() - make_interval(secs => ${ms / 1_000}) where id = ${order.id}`;
     await endedAgo(TRACKING_GONE_AFTER_MS - 60_000);
     expect(await statuses()).toEqual([200, 200, 200]);
-    (await openSocket(service, `${path}/live`)).close();
+    (await openSocket(`${path}/live`)).close();
 
     await endedAgo(TRACKING_GONE_AFTER_MS + 1_000);
     expect(await statuses()).toEqual([410, 410, 410]);
-    await expect(openSocket(service, `${path}/live`)).rejects.toThrow('refused with 410');
-    expect((await ask(service, `${path}/status`)).body.error.code).toBe('gone');
-    expect((await page.goto(`${service.url}${path}`))?.status()).toBe(410);
+    await expect(openSocket(`${path}/live`)).rejects.toThrow('refused with 410');
+    expect((await ask(`${path}/status`)).body.error.code).toBe('gone');
+    expect((await page.goto(`${world.url}${path}`))?.status()).toBe(410);
     expect(await page.textContent('h1')).toBe('This link has expired');
     expect(await page.locator('img').count()).toBe(0);
   });
 
   test('an unknown token is a plain 404 page', async () => {
-    const answer = await ask(service, '/track/AAAAAAAAAAAAAAAAAAAAAAAA');
+    const answer = await ask('/track/AAAAAAAAAAAAAAAAAAAAAAAA');
     expect(answer.status).toBe(404);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.text).toContain('This link is not known');
@@ -249,19 +216,19 @@ describe.skipIf(!findChromium())('/docs of the service in Chromium', () => {
   /** Opens a page of the documents. Nothing comes from elsewhere. */
   async function openDocs(path: string): Promise<void> {
     await page.setViewportSize({ width: 1_200, height: 900 });
-    const response = await page.goto(`${service.url}${path}`);
+    const response = await page.goto(`${world.url}${path}`);
     expect(response?.headers()['content-security-policy']).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; /,
     );
     await page.locator('.opblock').first().waitFor();
   }
-  const elsewhere = () => requests.filter((url) => !/^(?:data|blob):/.test(url) && !url.startsWith(service.url));
+  const elsewhere = () => requests.filter((url) => !/^(?:data|blob):/.test(url) && !url.startsWith(world.url));
 
   const paths = () => page.locator('.opblock-summary-path').evaluateAll((all) => all.map((one) => one.textContent));
 
   test('shows the operations, and a request is sent with the key', async () => {
-    const store = await addStore(database.sql);
-    const { order } = (await place(service, store)).body;
+    const store = await addStore();
+    const { order } = (await place(store)).body;
     await openDocs('/docs');
     expect((await paths()).map((path) => path?.replaceAll('\u200b', ''))).toContain('/orders/create');
     await page.locator('.btn.authorize').first().click();
@@ -287,7 +254,7 @@ describe.skipIf(!findChromium())('/docs of the service in Chromium', () => {
   });
 
   test('the documents are those of the routes that are served', async () => {
-    const { status, body, headers } = await ask<{ paths: object }>(service, '/openapi.json');
+    const { status, body, headers } = await ask<{ paths: object }>('/openapi.json');
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     expect(Object.keys(body.paths)).toContain('/orders/{id}/cancel');
     expect(headers.get('etag')).toMatch(/^"[\w-]{22}"$/);

@@ -1,49 +1,33 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
-import { runCli, runCommand } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addStore, ask, place } from './clients.ts';
+import { runCommand } from '../harness/command-line.ts';
+import { startServiceHere } from '../harness/service-here.ts';
+import { useService } from './world.ts';
+
+const world = useService(startServiceHere);
+const { addStore, ask, place, cli } = world;
 
 type Report = Record<string, string>;
 type Listed = { orders: { id: string; retailer_id: string }[] };
 
-let database: FreshDatabase;
-let service: ServiceHere;
-let env: Record<string, string>;
-const data = newDataDir();
-const sameday = <Result = Record<string, string>>(...args: string[]) => runCli<Result>(env, ...args);
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
-  service = await startServiceHere(env);
-});
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-  data.remove();
-});
-
 /** An organization with a key. */
 async function chain(): Promise<{ id: string; key: string; keyId: string }> {
-  const { organization_id: id = '' } = await sameday('organization', 'add', 'Corner Markets');
-  const { api_key: key = '', key_id: keyId = '' } = await sameday('organization', 'create-key', id);
+  const { organization_id: id = '' } = await cli('organization', 'add', 'Corner Markets');
+  const { api_key: key = '', key_id: keyId = '' } = await cli('organization', 'create-key', id);
   expect(key).toMatch(/^sdk_test_org_[\w-]{32}$/);
   return { id, key, keyId };
 }
 
 test('a chain’s key reads the orders of its stores, and no other’s, and changes nothing', async () => {
-  const [one, two, stranger] = await Promise.all([1, 2, 3].map(() => addStore(database.sql)));
+  const [one, two, stranger] = await Promise.all([1, 2, 3].map(() => addStore()));
   if (!one || !two || !stranger) throw new Error('no stores');
   const { id, key } = await chain();
-  for (const { retailerId } of [one, two]) await sameday('organization', 'add-store', id, retailerId);
-  const [first, second, foreign] = await Promise.all([one, two, stranger].map((store) => place(service, store)));
+  for (const { retailerId } of [one, two]) await cli('organization', 'add-store', id, retailerId);
+  const [first, second, foreign] = await Promise.all([one, two, stranger].map((store) => place(store)));
   const ids = [first, second, foreign].map((placed) => placed?.body.order.id ?? '');
-  const list = (query = '') => ask<Listed>(service, `/orders${query}`, { key });
+  const list = (query = '') => ask<Listed>(`/orders${query}`, { key });
   const seen = async () => (await list()).body.orders.map((order) => [order.id, order.retailer_id]);
   await expect.poll(async () => (await seen()).length).toBe(2);
   expect(new Map((await seen()) as [string, string][])).toEqual(
@@ -55,13 +39,13 @@ test('a chain’s key reads the orders of its stores, and no other’s, and chan
   expect((await list(`?retailer_id=${two.retailerId}`)).body.orders.map((order) => order.id)).toEqual([ids[1]]);
   const [theirs, unknown] = [await list(`?retailer_id=${stranger.retailerId}`), await list(`?retailer_id=${newId()}`)];
   expect([theirs.status, unknown.status]).toEqual([400, 400]);
-  const get = async (orderId = '') => await ask<{ order?: Report }>(service, `/orders/${orderId}`, { key });
+  const get = async (orderId = '') => await ask<{ order?: Report }>(`/orders/${orderId}`, { key });
   expect((await get(ids[0])).body.order).toMatchObject({ id: ids[0], retailer_id: one.retailerId });
   expect([(await get(ids[2])).status, (await get(newId())).status]).toEqual([404, 404]);
-  const created = await place(service, { ...one, apiKey: key });
-  const cancelled = await ask(service, `/orders/${ids[0]}/cancel`, { method: 'POST', key, body: { reason: 'other' } });
+  const created = await place({ ...one, apiKey: key });
+  const cancelled = await ask(`/orders/${ids[0]}/cancel`, { method: 'POST', key, body: { reason: 'other' } });
   const notOurs = `sdk_test_org_${'a'.repeat(32)}`;
-  const account = async (by: string) => (await ask(service, '/account', { key: by })).status;
+  const account = async (by: string) => (await ask('/account', { key: by })).status;
   expect([created.status, cancelled.status]).toEqual([401, 403]);
   expect([await account(key), await account(notOurs)]).toEqual([403, 401]);
   expect(cancelled.body).toMatchObject({
@@ -69,40 +53,40 @@ test('a chain’s key reads the orders of its stores, and no other’s, and chan
     error: { code: 'forbidden' },
   });
 
-  await sameday('organization', 'remove-store', id, one.retailerId);
+  await cli('organization', 'remove-store', id, one.retailerId);
   await expect.poll(async () => (await get(ids[0])).status).toBe(404);
   expect((await seen()).map(([orderId]) => orderId)).toEqual([ids[1]]);
 });
 
 test('a chain’s key that is rotated with an overlap goes on, and one that is revoked ends within a second', async () => {
   const { id, key, keyId } = await chain();
-  const status = async (secret = '') => (await ask(service, '/orders', { key: secret })).status;
-  const next = await sameday('organization', 'rotate-key', id, keyId, '--overlap', '24h');
+  const status = async (secret = '') => (await ask('/orders', { key: secret })).status;
+  const next = await cli('organization', 'rotate-key', id, keyId, '--overlap', '24h');
   expect([await status(key), await status(next.api_key)]).toEqual([200, 200]);
-  await sameday('organization', 'revoke-key', id, keyId, '--yes');
+  await cli('organization', 'revoke-key', id, keyId, '--yes');
   await expect.poll(() => status(key)).toBe(401);
   expect(await status(next.api_key)).toBe(200);
 });
 
 test('a store’s key that is rotated with an overlap makes orders until its end, and none after', async () => {
-  const store = await addStore(database.sql);
-  const rotated = await sameday('retailer', 'rotate-key', store.retailerId, '--overlap', '30m');
+  const store = await addStore();
+  const rotated = await cli('retailer', 'rotate-key', store.retailerId, '--overlap', '30m');
   expect(rotated.api_key).toMatch(/^sdk_test_[\w-]{32}$/);
   const both = async () => [
-    (await place(service, store)).status,
-    (await place(service, { ...store, apiKey: rotated.api_key ?? '' })).status,
+    (await place(store)).status,
+    (await place({ ...store, apiKey: rotated.api_key ?? '' })).status,
   ];
   expect(await both()).toEqual([201, 201]);
   // No notice tells of the end: the commit of an order looks at it.
-  await database.sql`
+  await world.sql`
     alter table api_keys disable trigger api_keys_changed`;
-  await database.sql`update api_keys set valid_until = now() where retailer_id = ${store.retailerId} and valid_until > now()`;
+  await world.sql`update api_keys set valid_until = now() where retailer_id = ${store.retailerId} and valid_until > now()`;
   expect(await both()).toEqual([401, 201]);
-  await database.sql`alter table api_keys enable trigger api_keys_changed`;
+  await world.sql`alter table api_keys enable trigger api_keys_changed`;
 });
 
 test('a key of another mode is told so', async () => {
-  const refused = await ask(service, '/orders', { key: `sdk_live_${'a'.repeat(32)}` });
+  const refused = await ask('/orders', { key: `sdk_live_${'a'.repeat(32)}` });
   expect([refused.status, refused.body]).toMatchObject([
     401,
     { message: expect.stringContaining('of a live service'), error: { code: 'unauthorized' } },
@@ -110,11 +94,11 @@ test('a key of another mode is told so', async () => {
 });
 
 /** Runs an import and takes what it prints, whatever its exit code. */
-const imported = (file: string, ...options: string[]) => runCommand(env, 'retailer', 'import', file, ...options);
+const imported = (file: string, ...options: string[]) => runCommand(world.env, 'retailer', 'import', file, ...options);
 
 test('an import makes each good line a store with a key that works, reports each bad one, and repeats nothing', async () => {
   const { id, key } = await chain();
-  const file = join(data.dataDir, 'stores.csv');
+  const file = join(world.dataDir, 'stores.csv');
   const lines = [
     'name,address,contact_email,lat,lng,external_id',
     'North,"1 Main St, Denver, CO 80202",a@example.com,39.75,-104.99,7',
@@ -145,10 +129,10 @@ test('an import makes each good line a store with a key that works, reports each
   expect(outcomes(made.reports)).toEqual([[2, 'created', ''], [3, 'created', ''], ...failures, [6, 'exists', '']]);
   const [north, south] = made.reports;
   expect([north?.point, south?.point]).toEqual(['given', 'zip_centroid']);
-  expect((await ask(service, '/orders', { key: north?.api_key ?? '' })).status).toBe(200);
-  const ofNorth = () => ask(service, `/orders?retailer_id=${north?.retailer_id}`, { key });
+  expect((await ask('/orders', { key: north?.api_key ?? '' })).status).toBe(200);
+  const ofNorth = () => ask(`/orders?retailer_id=${north?.retailer_id}`, { key });
   await expect.poll(async () => (await ofNorth()).status).toBe(200);
-  const shown = await sameday('retailer', 'show', north?.retailer_id ?? '');
+  const shown = await cli('retailer', 'show', north?.retailer_id ?? '');
   expect(shown).toMatchObject({ name: 'North', external_id: '7', organization_id: id });
   const again = await run();
   expect(outcomes(again.reports).slice(0, 2)).toEqual([
@@ -160,6 +144,6 @@ test('an import makes each good line a store with a key that works, reports each
   expect(csv.stdout.split('\n')[0]).toBe('line,status,retailer_id,api_key,external_id,point,field,message');
   expect(csv.stdout.split('\n')).toHaveLength(lines.length + 1);
   writeFileSync(file, `${lines[0]}\nFar,"5 Main St, Denver, CO 80202",e@example.com,,,11`);
-  const away = await runCommand({ ...env, GEOCODER_URL: 'http://127.0.0.1:1' }, 'retailer', 'import', file);
+  const away = await runCommand({ ...world.env, GEOCODER_URL: 'http://127.0.0.1:1' }, 'retailer', 'import', file);
   expect(away.stdout).toContain('2,failed,,,,,address,"was not looked up, as the geocoder does not answer');
 });

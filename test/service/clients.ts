@@ -49,7 +49,7 @@ export type Answer<Json = Body> = {
 };
 
 type Address = { readonly url: string };
-type Sent = {
+export type Sent = {
   readonly method?: string;
   /** The bearer secret; none is sent without it. */
   readonly key?: string;
@@ -169,6 +169,8 @@ export type Driver = {
   /** Reports a position; `ageMs` old. */
   at(point: Point, ageMs?: number): Promise<void>;
   state(): Promise<DriverState>;
+  /** Sends a step of an order, as `release`. */
+  act(orderId: string, step: string, body?: object): Promise<Answer>;
   pickUp(orderId: string): Promise<Answer>;
   deliver(orderId: string, photo: Uint8Array, type?: string): Promise<Answer>;
 };
@@ -187,6 +189,8 @@ export async function addDriver(
 }
 
 export function driverOf(service: Address, id: string, token: string): Driver {
+  const act: Driver['act'] = (orderId, step, body = {}) =>
+    ask(service, `/driver/orders/${orderId}/${step}`, { method: 'POST', key: token, body });
   return {
     id,
     token,
@@ -205,7 +209,8 @@ export function driverOf(service: Address, id: string, token: string): Driver {
       expect(answer.status, answer.text).toBe(200);
       return answer.body;
     },
-    pickUp: (orderId) => ask(service, `/driver/orders/${orderId}/pick-up`, { method: 'POST', key: token, body: {} }),
+    act,
+    pickUp: (orderId) => act(orderId, 'pick-up'),
     deliver: (orderId, photo, type = 'image/jpeg') =>
       ask(service, `/driver/orders/${orderId}/deliver`, {
         method: 'POST',

@@ -1,39 +1,26 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, orderBody } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
+import { orderBody } from '../harness/service.ts';
+import { startServiceHere } from '../harness/service-here.ts';
 import { storeOf } from '../harness/store.ts';
-import { type Answer, addStore, ask, type Body, orderOf, place, type Store, show } from './clients.ts';
+import { type Answer, type Body, orderOf, type Store } from './clients.ts';
+import { useService } from './world.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const UTC_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const SUPPORT = 'keys@sameday.test';
 
-let database: FreshDatabase;
-let service: ServiceHere;
+const world = useService(startServiceHere, { SUPPORT_EMAIL: SUPPORT });
+const { addStore, ask, place, show } = world;
 let store: Store;
-const data = newDataDir();
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  service = await startServiceHere({
-    DATABASE_URL: database.url,
-    DATA_DIR: data.dataDir,
-    SUPPORT_EMAIL: SUPPORT,
-  });
-  store = await addStore(database.sql, { point: { lat: 37.76415, lng: -122.41957 } });
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-  data.remove();
+  store = await addStore({ point: { lat: 37.76415, lng: -122.41957 } });
 });
 
 const create = (body: unknown, options: { key?: string | undefined; headers?: Record<string, string> } = {}) =>
-  ask(service, '/orders/create', {
+  ask('/orders/create', {
     method: 'POST',
     body,
     key: 'key' in options ? (options.key as string) : store.apiKey,
@@ -42,7 +29,7 @@ const create = (body: unknown, options: { key?: string | undefined; headers?: Re
 
 /** Rows of every table that a creation writes. */
 async function rows(): Promise<Record<string, number>> {
-  const [counts] = await database.sql`
+  const [counts] = await world.sql`
     select (select count(*)::int from orders) as orders, (select count(*)::int from customers) as customers,
       (select count(*)::int from dropoff_addresses) as addresses, (select count(*)::int from order_events where type = 'created') as events,
       (select count(*)::int from outbox) as outbox`;
@@ -67,7 +54,7 @@ const badFields = (answer: Answer): string[] => answer.body.error.fields.map(({ 
 describe('a created order', () => {
   it('is answered with 201 and exactly what the contract shows, its tracking link and the store’s number', async () => {
     const beforeMs = Date.now();
-    const answer = await place(service, store);
+    const answer = await place(store);
     expect(answer.status).toBe(201);
     expect(Object.keys(answer.body)).toEqual(['success', 'message', 'order']);
     expect(answer.body).toEqual({
@@ -82,7 +69,7 @@ describe('a created order', () => {
         tracking_token: expect.stringMatching(/^[\w-]{24}$/),
         created_at: expect.stringMatching(UTC_MILLISECONDS),
         // Beside the contract, which lets a reply hold more.
-        tracking_url: `${service.url}/track/${answer.body.order.tracking_token}`,
+        tracking_url: `${world.url}/track/${answer.body.order.tracking_token}`,
         external_id: null,
         deliver_by: expect.stringMatching(UTC_MILLISECONDS),
         estimated_delivery: null,
@@ -92,7 +79,7 @@ describe('a created order', () => {
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
     expect(answer.headers.get('x-request-id')).toMatch(UUID);
     expect(answer.headers.get('x-sameday-mode')).toBe('sandbox');
-    const [row] = await database.sql`select created_at, retailer_id from orders where id = ${answer.body.order.id}`;
+    const [row] = await world.sql`select created_at, retailer_id from orders where id = ${answer.body.order.id}`;
     expect(row?.created_at.toISOString()).toBe(answer.body.order.created_at);
     expect(row?.retailer_id).toBe(store.retailerId);
     const createdMs = Date.parse(answer.body.order.created_at);
@@ -101,7 +88,7 @@ describe('a created order', () => {
   });
 
   it('has an id and a token of its own every time, though the body is the same', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => place(service, store)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => place(store)));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
     expect(new Set(answers.map(({ body }) => body.order.id)).size).toBe(20);
     expect(new Set(answers.map(({ body }) => body.order.tracking_token)).size).toBe(20);
@@ -110,16 +97,16 @@ describe('a created order', () => {
   it('keeps every field of the customer and of the drop-off as sent', async () => {
     const customer = { name: 'Ada King', email: 'ada@example.org', phone: '+442079460123', sms_opt_in: false };
     const dropoff = { line1: '1 First St', line2: 'Floor 2', city: 'Oakland', state: 'CA', zip: '94607-1234' };
-    const { body } = await place(service, store, { customer, dropoff_address: dropoff });
-    const shown = await show(service, store, body.order.id);
+    const { body } = await place(store, { customer, dropoff_address: dropoff });
+    const shown = await show(store, body.order.id);
     expect(shown.customer).toEqual(customer);
     expect(shown.dropoff_address).toEqual(dropoff);
   });
 
   it('is not texted where sms_opt_in is left out', async () => {
     const customer = { name: 'Ada King', email: 'ada@example.org', phone: '+442079460123' };
-    const { body } = await place(service, store, { customer });
-    expect(await show(service, store, body.order.id)).toMatchObject({
+    const { body } = await place(store, { customer });
+    expect(await show(store, body.order.id)).toMatchObject({
       customer: { sms_opt_in: false },
       sms_status: 'none',
     });
@@ -134,8 +121,8 @@ describe('the delivery tier', () => {
   });
 
   it.each(['standard', 'priority', 'scheduled'])('%s is echoed, with its fee from the tier table', async (tier) => {
-    const [row] = await database.sql`select fee_cents from tiers where id = ${tier}`;
-    const answer = await place(service, store, { delivery_tier: tier });
+    const [row] = await world.sql`select fee_cents from tiers where id = ${tier}`;
+    const answer = await place(store, { delivery_tier: tier });
     expect(answer.status).toBe(201);
     expect(answer.body.order).toMatchObject({ delivery_tier: tier, delivery_fee: row?.fee_cents });
     expect(Number.isInteger(answer.body.order.delivery_fee)).toBe(true);
@@ -163,7 +150,7 @@ describe('the delivery tier', () => {
     { id: 'standard' },
   ])('is refused with 400 as %j', async (tier) => {
     const before = await rows();
-    const answer = await place(service, store, { delivery_tier: tier });
+    const answer = await place(store, { delivery_tier: tier });
     expectError(answer, 400, 'invalid_request');
     expect(badFields(answer)).toEqual(['delivery_tier']);
     expect(await rows()).toEqual(before);
@@ -184,7 +171,7 @@ describe('what a caller sends beside the contract', () => {
     ];
     const guesses = Object.fromEntries([...names, 'cost', 'tip', 'discount'].map((name) => [name, amount]));
     const { customer, dropoff_address } = orderBody(store.retailerId) as Record<string, object>;
-    const answer = await place(service, store, {
+    const answer = await place(store, {
       ...guesses,
       order: guesses,
       payment: guesses,
@@ -196,7 +183,7 @@ describe('what a caller sends beside the contract', () => {
     });
     expect(answer.status, answer.text).toBe(201);
     expect(answer.body.order.delivery_fee).toBe(1299);
-    const [row] = await database.sql`
+    const [row] = await world.sql`
       select delivery_fee_cents, driver_payout_cents from orders where id = ${answer.body.order.id}`;
     expect(row).toEqual({ delivery_fee_cents: 1299, driver_payout_cents: 950 });
   });
@@ -258,7 +245,7 @@ describe('authentication', () => {
   });
 
   it('answers 401 where the key and the retailer_id are not of the same store, both ways', async () => {
-    const other = await addStore(database.sql);
+    const other = await addStore();
     const before = await rows();
     expectError(await create(orderBody(other.retailerId)), 401, 'unauthorized');
     expectError(await create(orderBody(store.retailerId), { key: other.apiKey }), 401, 'unauthorized');
@@ -269,11 +256,11 @@ describe('authentication', () => {
   });
 
   it('answers 401 where the store is not active, and takes its orders again once it is', async () => {
-    const other = await addStore(database.sql);
-    await storeOf(database.sql).setRetailerStatus(other.retailerId, 'suspended');
-    expectError(await place(service, other), 401, 'unauthorized');
-    await storeOf(database.sql).setRetailerStatus(other.retailerId, 'active');
-    expect((await place(service, other)).status).toBe(201);
+    const other = await addStore();
+    await storeOf(world.sql).setRetailerStatus(other.retailerId, 'suspended');
+    expectError(await place(other), 401, 'unauthorized');
+    await storeOf(world.sql).setRetailerStatus(other.retailerId, 'active');
+    expect((await place(other)).status).toBe(201);
   });
 
   it('answers a good key something else than 401, whatever is wrong with the body', async () => {
@@ -301,23 +288,23 @@ describe('authentication', () => {
   });
 
   it('tells a suspended store and a rotated key at once, by a key test and by an order, however warm the key is', async () => {
-    const { sql } = database;
+    const { sql } = world;
     for (let round = 0; round < 15; round++) {
-      const other = await addStore(sql);
+      const other = await addStore();
       const test = { retailer_id: other.retailerId };
-      const [warm] = await Promise.all([place(service, other), create(test, { key: other.apiKey })]);
+      const [warm] = await Promise.all([place(other), create(test, { key: other.apiKey })]);
       expect(warm.status).toBe(201);
       await storeOf(sql).setRetailerStatus(other.retailerId, 'suspended');
-      const suspended = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
+      const suspended = await Promise.all([create(test, { key: other.apiKey }), place(other)]);
       expect(suspended.map(({ status }) => status)).toEqual([401, 401]);
       await storeOf(sql).setRetailerStatus(other.retailerId, 'active');
-      const active = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
+      const active = await Promise.all([create(test, { key: other.apiKey }), place(other)]);
       expect(active.map(({ status }) => status)).toEqual([400, 201]);
       const apiKey = newSecret('api_key');
       await storeOf(sql).rotateKey(other.retailerId, { id: newId(), keyHash: hashSecret(apiKey) });
-      const rotated = await Promise.all([create(test, { key: other.apiKey }), place(service, other)]);
+      const rotated = await Promise.all([create(test, { key: other.apiKey }), place(other)]);
       expect(rotated.map(({ status }) => status)).toEqual([401, 401]);
-      const renewed = await Promise.all([create(test, { key: apiKey }), place(service, { ...other, apiKey })]);
+      const renewed = await Promise.all([create(test, { key: apiKey }), place({ ...other, apiKey })]);
       expect(renewed.map(({ status }) => status)).toEqual([400, 201]);
       const [row] = await sql`select count(*)::int as n from orders where retailer_id = ${other.retailerId}`;
       expect(row?.n).toBe(3);
@@ -376,7 +363,7 @@ describe('the body', () => {
     expect((await create(padded(65_536), { headers: json })).status).toBe(201);
     const before = await rows();
     expectError(await create(padded(65_537), { headers: json }), 413, 'payload_too_large');
-    const response = await fetch(`${service.url}/orders/create`, {
+    const response = await fetch(`${world.url}/orders/create`, {
       method: 'POST',
       headers: { ...json, authorization: `Bearer ${store.apiKey}` },
       body: new Blob([padded(65_537)]).stream(),
@@ -426,13 +413,13 @@ describe('the fields', () => {
   ];
 
   it('that are missing are all named at once, with their paths', async () => {
-    const answer = await place(service, store, { customer: {}, dropoff_address: {}, pickup_address: undefined });
+    const answer = await place(store, { customer: {}, dropoff_address: {}, pickup_address: undefined });
     expectError(answer, 400, 'invalid_request');
     expect(badFields(answer)).toEqual([...REQUIRED, 'pickup_address'].toSorted());
   });
 
   it.each([null, 7, true, [], {}, '', '   '])('are refused as %j, all at once and without coercion', async (value) => {
-    const answer = await place(service, store, {
+    const answer = await place(store, {
       customer: { name: value, email: value, phone: value, sms_opt_in: value === true ? 'true' : value },
       dropoff_address: {
         line1: value,
@@ -451,13 +438,13 @@ describe('the fields', () => {
   });
 
   it.each([null, 7, 'text', true, []])('customer and dropoff_address are refused as %j', async (value) => {
-    const answer = await place(service, store, { customer: value, dropoff_address: value });
+    const answer = await place(store, { customer: value, dropoff_address: value });
     expect(badFields(answer)).toEqual(['customer', 'dropoff_address']);
   });
 
   it('are never quoted in the reply, since they are personal', async () => {
     const secret = 'Zyxwv-Unlikely';
-    const answer = await place(service, store, {
+    const answer = await place(store, {
       customer: { name: 'x'.repeat(201), email: secret, phone: secret, sms_opt_in: secret },
       dropoff_address: { line1: secret, city: secret, state: secret, zip: secret },
       delivery_tier: secret,
@@ -501,21 +488,21 @@ describe('the fields', () => {
     'NULL',
   ])('take the name %s as it is', async (name) => {
     const line1 = `${name.slice(0, 40).replace(/[\ud800-\udbff]$/, '')} Street`;
-    const answer = await place(service, store, {
+    const answer = await place(store, {
       customer: { ...customer, name },
       dropoff_address: { ...dropoff, line1, city: 'Cañon' },
     });
     expect(answer.status, answer.text).toBe(201);
-    const shown = await show(service, store, answer.body.order.id);
+    const shown = await show(store, answer.body.order.id);
     expect(shown.customer.name).toBe(name);
     expect(shown.dropoff_address).toMatchObject({ line1, city: 'Cañon' });
-    const [row] = await database.sql`
+    const [row] = await world.sql`
       select c.name from orders o join customers c on c.id = o.customer_id where o.id = ${answer.body.order.id}`;
     expect(row?.name).toBe(name);
   });
 
   it('may be as long as documented and not longer', async () => {
-    const answer = await place(service, store, {
+    const answer = await place(store, {
       customer: { ...customer, name: '😀'.repeat(201) },
       dropoff_address: { ...dropoff, line1: 'x'.repeat(201), line2: 'x'.repeat(201), city: 'x'.repeat(101) },
       pickup_address: 'x'.repeat(501),
@@ -530,13 +517,13 @@ describe('the fields', () => {
   });
 
   it('lose the spaces around them, and the state its case', async () => {
-    const answer = await place(service, store, {
+    const answer = await place(store, {
       customer: { name: ' \tJo  Ng\n', email: ' jo@example.com ', phone: ' +14155550123 ' },
       dropoff_address: { line1: ' 1 A St ', line2: '  ', city: ' Daly City ', state: ' ca ', zip: ' 94014 ' },
       pickup_address: `  ${store.address}\u00a0`,
     });
     expect(answer.status, answer.text).toBe(201);
-    const shown = await show(service, store, answer.body.order.id);
+    const shown = await show(store, answer.body.order.id);
     expect(shown).toMatchObject({
       customer: { name: 'Jo  Ng', email: 'jo@example.com', phone: '+14155550123' },
       dropoff_address: { line1: '1 A St', line2: null, city: 'Daly City', state: 'CA', zip: '94014' },
@@ -545,31 +532,31 @@ describe('the fields', () => {
   });
 
   it.each([null, '', undefined])('line2 as %j is absent', async (line2) => {
-    const answer = await place(service, store, { dropoff_address: { ...dropoff, line2 } });
+    const answer = await place(store, { dropoff_address: { ...dropoff, line2 } });
     expect(answer.status).toBe(201);
-    expect((await show(service, store, answer.body.order.id)).dropoff_address.line2).toBeNull();
+    expect((await show(store, answer.body.order.id)).dropoff_address.line2).toBeNull();
   });
 
   it.each(['14155550123', '+04155550123', '+141555', '+1 415 555 0123', '+1415555012312345', '+1415555O123'])(
     'phone is refused as %s',
     async (phone) => {
-      expect(badFields(await place(service, store, { customer: { ...customer, phone } }))).toEqual(['customer.phone']);
+      expect(badFields(await place(store, { customer: { ...customer, phone } }))).toEqual(['customer.phone']);
     },
   );
 
   it.each(['+1415555', '+15555555555', '+447700900123', '+123456789012345'])('phone is taken as %s', async (phone) => {
-    expect((await place(service, store, { customer: { ...customer, phone } })).status).toBe(201);
+    expect((await place(store, { customer: { ...customer, phone } })).status).toBe(201);
   });
 
   it.each(['jo', 'jo@', '@example.com', 'jo@example', 'jo ng@example.com', 'jo@exa mple.com', 'jo@@example.com'])(
     'email is refused as %s',
     async (email) => {
-      expect(badFields(await place(service, store, { customer: { ...customer, email } }))).toEqual(['customer.email']);
+      expect(badFields(await place(store, { customer: { ...customer, email } }))).toEqual(['customer.email']);
     },
   );
 
   it.each(['jörg@müller.de', 'jo+tag@mail.example.co.uk', '用户@例子.公司'])('email is taken as %s', async (email) => {
-    expect((await place(service, store, { customer: { ...customer, email } })).status).toBe(201);
+    expect((await place(store, { customer: { ...customer, email } })).status).toBe(201);
   });
 
   it.each([
@@ -581,10 +568,10 @@ describe('the fields', () => {
     ['wy', '82001'],
   ])('state is taken as %s', async (state, zip) => {
     const point = { DC: { lat: 38.9, lng: -77 }, wy: { lat: 41.1, lng: -104.8 } }[state];
-    const store = await addStore(database.sql, point ? { point } : {});
-    const answer = await place(service, store, { dropoff_address: { ...dropoff, state, zip } });
+    const store = await addStore(point ? { point } : {});
+    const answer = await place(store, { dropoff_address: { ...dropoff, state, zip } });
     expect(answer.status, answer.text).toBe(201);
-    expect((await show(service, store, answer.body.order.id)).dropoff_address.state).toBe(state.toUpperCase());
+    expect((await show(store, answer.body.order.id)).dropoff_address.state).toBe(state.toUpperCase());
   });
 
   it.each([
@@ -599,7 +586,7 @@ describe('the fields', () => {
     ['zip', 'ABCDE'],
     ['zip', '９４１０３'],
   ])('%s is refused as %s', async (field, value) => {
-    const answer = await place(service, store, { dropoff_address: { ...dropoff, [field]: value } });
+    const answer = await place(store, { dropoff_address: { ...dropoff, [field]: value } });
     expect(badFields(answer)).toEqual([`dropoff_address.${field}`]);
   });
 });
@@ -621,7 +608,7 @@ describe('an address that no driver goes to', () => {
     ['with a ZIP of no territory', 'PR', '94103', ['state', 'zip']],
   ])('%s is refused by field, and nothing is stored', async (_what, state, zip, fields) => {
     const before = await rows();
-    const answer = await place(service, store, goTo(state, zip));
+    const answer = await place(store, goTo(state, zip));
     expectError(answer, 400, 'invalid_request');
     expect(badFields(answer)).toEqual(fields.map((field) => `dropoff_address.${field}`));
     expect(await rows()).toEqual(before);
@@ -634,14 +621,14 @@ describe('an address that no driver goes to', () => {
     ['an island without points', 'PR', '00901'],
     ['an associated state', 'fm', '96941'],
   ])('is none of these: %s', async (_what, state, zip) => {
-    expect((await place(service, store, goTo(state, zip))).status).toBe(201);
+    expect((await place(store, goTo(state, zip))).status).toBe(201);
   });
 
   it('depends on the tier', async () => {
     const statuses = async (zip: string) =>
       Promise.all(
         ['priority', 'standard', 'scheduled'].map(
-          async (tier) => (await place(service, store, { ...goTo('CA', zip), delivery_tier: tier })).status,
+          async (tier) => (await place(store, { ...goTo('CA', zip), delivery_tier: tier })).status,
         ),
       );
     expect(await statuses('94110')).toEqual([201, 201, 201]);
@@ -652,16 +639,16 @@ describe('an address that no driver goes to', () => {
 
   it('counts from the pickup that is named', async () => {
     const pickup_address = '500 5th Ave, New York, NY 10110';
-    expect((await place(service, store, { ...goTo('NY', '10001'), pickup_address })).status).toBe(201);
-    expect((await place(service, store, { ...goTo('CA', '94103'), pickup_address })).status).toBe(400);
+    expect((await place(store, { ...goTo('NY', '10001'), pickup_address })).status).toBe(201);
+    expect((await place(store, { ...goTo('CA', '94103'), pickup_address })).status).toBe(400);
   });
 
   it('does not undo an order: its retry gets it also after the distance was lowered, and a 400 binds no key', async () => {
     const first = await keyed(PALO_ALTO, 'before');
     expect(first.status).toBe(201);
-    const setDistance = (maxDistanceMeters: number) => storeOf(database.sql).setTier('standard', { maxDistanceMeters });
+    const setDistance = (maxDistanceMeters: number) => storeOf(world.sql).setTier('standard', { maxDistanceMeters });
     const untilAnswered = (status: number) =>
-      expect.poll(async () => (await place(service, store, PALO_ALTO)).status).toBe(status);
+      expect.poll(async () => (await place(store, PALO_ALTO)).status).toBe(status);
     await setDistance(10_000);
     try {
       await untilAnswered(400);
@@ -681,8 +668,8 @@ describe('an address that no driver goes to', () => {
 
 describe('GET /orders/{id}', () => {
   it("shows a store its own order with the order's events", async () => {
-    const created = await place(service, store, { delivery_tier: 'scheduled' });
-    const answer = await ask(service, `/orders/${created.body.order.id}`, { key: store.apiKey });
+    const created = await place(store, { delivery_tier: 'scheduled' });
+    const answer = await ask(`/orders/${created.body.order.id}`, { key: store.apiKey });
     expect(answer.status).toBe(200);
     expect(answer.body.success).toBe(true);
     const { message: _message, ...order } = { message: '', ...created.body.order };
@@ -697,10 +684,10 @@ describe('GET /orders/{id}', () => {
   });
 
   it("answers another store's order, an unknown one and no id at all with the same bytes but the request's id", async () => {
-    const other = await addStore(database.sql);
-    const foreign = await place(service, other);
+    const other = await addStore();
+    const foreign = await place(other);
     const paths = [foreign.body.order.id, newId(), 'nonsense', `${foreign.body.order.id}x`, '%C3%A9', "1'--"];
-    const answers = await Promise.all(paths.map((id) => ask(service, `/orders/${id}`, { key: store.apiKey })));
+    const answers = await Promise.all(paths.map((id) => ask(`/orders/${id}`, { key: store.apiKey })));
     for (const answer of answers) expectError(answer, 404, 'not_found');
     const bytes = answers.map((answer) => answer.text.replace(answer.body.request_id, ''));
     expect(new Set(bytes).size).toBe(1);
@@ -711,10 +698,10 @@ describe('GET /orders/{id}', () => {
   });
 
   it('answers 401 without a good key, whether the order is there or not', async () => {
-    const { body } = await place(service, store);
+    const { body } = await place(store);
     for (const id of [body.order.id, newId()]) {
-      expectError(await ask(service, `/orders/${id}`), 401, 'unauthorized');
-      expectError(await ask(service, `/orders/${id}`, { key: newSecret('api_key') }), 401, 'unauthorized');
+      expectError(await ask(`/orders/${id}`), 401, 'unauthorized');
+      expectError(await ask(`/orders/${id}`, { key: newSecret('api_key') }), 401, 'unauthorized');
     }
   });
 });
@@ -722,13 +709,13 @@ describe('GET /orders/{id}', () => {
 describe('every reply', () => {
   it('has a request id of its own and names the mode', async () => {
     const answers: Answer<unknown>[] = await Promise.all([
-      ask<Body>(service, '/nowhere'),
-      ask(service, '/healthz'),
-      ask(service, '/readyz'),
-      ask(service, '/metrics'),
-      ask(service, '/track/unknown'),
-      ask(service, '/orders/create', { method: 'POST' }),
-      place(service, store),
+      ask<Body>('/nowhere'),
+      ask('/healthz'),
+      ask('/readyz'),
+      ask('/metrics'),
+      ask('/track/unknown'),
+      ask('/orders/create', { method: 'POST' }),
+      place(store),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([404, 200, 200, 200, 404, 401, 201]);
     const ids = answers.map(({ headers }) => headers.get('x-request-id'));
@@ -738,8 +725,8 @@ describe('every reply', () => {
   });
 
   it('is JSON for an address that is not there or takes another method', async () => {
-    expectError(await ask(service, '/v1/orders/create', { method: 'POST', body: {} }), 404, 'not_found');
-    const answer = await ask(service, '/orders/create', { method: 'PUT', key: store.apiKey, body: {} });
+    expectError(await ask('/v1/orders/create', { method: 'POST', body: {} }), 404, 'not_found');
+    const answer = await ask('/orders/create', { method: 'PUT', key: store.apiKey, body: {} });
     expectError(answer, 405, 'method_not_allowed');
     expect(answer.headers.get('allow')).toContain('POST');
   });
@@ -747,7 +734,7 @@ describe('every reply', () => {
 
 describe('Idempotency-Key', () => {
   const send = (path: string, body: unknown, key: string, of: Store = store) =>
-    ask(service, path, { method: 'POST', body, key: of.apiKey, headers: { 'idempotency-key': key } });
+    ask(path, { method: 'POST', body, key: of.apiKey, headers: { 'idempotency-key': key } });
   const createOnce = (key: string, changes: Record<string, unknown> = {}, of: Store = store) =>
     send('/orders/create', orderBody(of.retailerId, changes), key, of);
   const isReplayed = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true';
@@ -773,7 +760,7 @@ describe('Idempotency-Key', () => {
     expect(again.body.order).toEqual({ ...first.order, waiting_because: undefined });
     expect(again.body.message).toBe('The order was created before and was cancelled; no driver comes.');
     const said = async (status: string) => {
-      await database.sql`update orders set status = ${status}, driver_id = ${newId()} where id = ${first.order.id}`;
+      await world.sql`update orders set status = ${status}, driver_id = ${newId()} where id = ${first.order.id}`;
       return (await createOnce('then cancelled')).body.message;
     };
     expect(await said('driver_assigned')).toMatch(/before and a driver is on the way/);
@@ -800,7 +787,7 @@ describe('Idempotency-Key', () => {
   });
 
   it('belongs to its store', async () => {
-    const other = await addStore(database.sql);
+    const other = await addStore();
     const [mine, theirs] = [await createOnce('shared'), await createOnce('shared', {}, other)];
     expect([theirs.status, isReplayed(theirs)]).toEqual([201, false]);
     expect(theirs.body.order.id).not.toBe(mine.body.order.id);
@@ -841,7 +828,7 @@ describe('Idempotency-Key', () => {
     const reused = await cancel(second.id, 'duplicate', 'cancel');
     expectError(reused, 409, 'idempotency_key_reused');
     expect(reused.body.message).toContain(order.id);
-    expect((await show(service, store, second.id)).status).toBe('pending_dispatch');
+    expect((await show(store, second.id)).status).toBe('pending_dispatch');
     const before = await cancel(order.id, 'other', 'another key');
     expect([before.status, before.body.message]).toEqual([200, 'The order was cancelled before.']);
   });
@@ -850,9 +837,9 @@ describe('Idempotency-Key', () => {
 // The last of the file: on a machine that is busy, its connections are not all back for some seconds.
 describe('a database that cannot be asked', () => {
   it('is 503 and never 401, creates nothing, and orders are taken again as soon as it is back', async () => {
-    const other = await addStore(database.sql);
+    const other = await addStore();
     const admin = connect({ url: inject('testPostgres').url, applicationName: 'test', max: 1 });
-    const name = new URL(database.url).pathname.slice(1);
+    const name = new URL(world.databaseUrl).pathname.slice(1);
     const before = await rows();
     await admin`alter database ${admin(name)} with allow_connections false`;
     await admin`
@@ -863,21 +850,21 @@ describe('a database that cannot be asked', () => {
       const left = () => admin`
         select pid from pg_stat_activity where datname = ${name} and application_name <> 'test'`;
       await expect.poll(left, { interval: 20 }).toEqual([]);
-      await expect.poll(async () => (await ask(service, '/readyz')).status).toBe(503);
-      const known = await place(service, store);
-      const unknown = await place(service, other);
+      await expect.poll(async () => (await ask('/readyz')).status).toBe(503);
+      const known = await place(store);
+      const unknown = await place(other);
       const bad = await create(orderBody(store.retailerId), { key: newSecret('api_key') });
       for (const answer of [known, unknown, bad]) {
         expectError(answer, 503, 'unavailable');
         expect(answer.headers.get('retry-after')).toBe('1');
       }
-      expect((await ask(service, '/healthz')).status).toBe(200);
-      expect((await ask(service, '/readyz')).status).toBe(503);
+      expect((await ask('/healthz')).status).toBe(200);
+      expect((await ask('/readyz')).status).toBe(503);
     } finally {
       await admin`alter database ${admin(name)} with allow_connections true`;
       await admin.end();
     }
-    await expect.poll(async () => (await place(service, other)).status, { interval: 100 }).toBe(201);
+    await expect.poll(async () => (await place(other)).status, { interval: 100 }).toBe(201);
     expect((await rows()).orders).toBe((before.orders ?? 0) + 1);
   });
 });

@@ -1,55 +1,28 @@
 import { request } from 'node:http';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { makePng } from '../harness/bombs.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
+import { jpeg } from '../harness/photo.ts';
+import { startServiceHere } from '../harness/service-here.ts';
 import { dropoffNear } from '../harness/towns.ts';
-import {
-  addDriver,
-  addFreeDriver,
-  addStore,
-  ask,
-  chargesOf,
-  type Driver,
-  newPhone,
-  northOf,
-  openPhone,
-  openSocket,
-  place,
-  type Socket,
-  type Store,
-  show,
-  storedPhotos,
-  textsTo,
-  untilOrder,
-} from './clients.ts';
+import { type Driver, newPhone, northOf, type Socket, type Store, textsTo } from './clients.ts';
+import { useService } from './world.ts';
 
 /** What a driver does not see of a customer far from the store. */
 const HIDDEN = { name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
 
 const TRACKING_URL = 'https://track.sameday.test';
 
-let database: FreshDatabase;
-let service: ServiceHere;
-let photo: Buffer;
-const data = newDataDir();
+const world = useService(startServiceHere, { TRACKING_URL });
+const { addStore, addDriver, addFreeDriver, ask, place, show, untilOrder } = world;
+const { openPhone, openSocket, chargesOf, storedPhotos } = world;
+const photo = await jpeg(320, 240);
 const sockets: Socket[] = [];
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir, TRACKING_URL });
-  photo = await picture().jpeg().toBuffer();
-});
 
 afterAll(async () => {
   for (const socket of sockets) socket.close();
-  await service?.stop();
-  await database?.drop();
-  data.remove();
 });
 
 const picture = (width = 320, height = 240) => sharp({ create: { width, height, channels: 3, background: '#8a5a2b' } });
@@ -72,16 +45,16 @@ function customer(smsOptIn: boolean, phone = newPhone()) {
 }
 
 async function connected(path: string): Promise<Socket> {
-  const socket = await openSocket(service, path);
+  const socket = await openSocket(path);
   sockets.push(socket);
   return socket;
 }
 
 /** An order with its driver, assigned at creation. */
-async function assigned(options: Parameters<typeof addStore>[1] = {}) {
-  const store = await addStore(database.sql, options);
-  const driver = await addFreeDriver(service, database.sql, northOf(store.point, 300));
-  const answer = await place(service, store, { customer: customer(false) });
+async function assigned(options: Parameters<typeof addStore>[0] = {}) {
+  const store = await addStore(options);
+  const driver = await addFreeDriver(northOf(store.point, 300));
+  const answer = await place(store, { customer: customer(false) });
   expect(answer.body.order).toMatchObject({ status: 'driver_assigned' });
   return { store, driver, created: answer.body.order, id: answer.body.order.id };
 }
@@ -93,24 +66,24 @@ async function carry(driver: Driver, orderId: string): Promise<void> {
 
 describe('an order without a driver', () => {
   it('waits uncharged, says why, and is charged exactly once when a driver comes on duty near it', async () => {
-    const store = await addStore(database.sql);
-    const { status, body } = await place(service, store, { delivery_tier: 'priority' });
+    const store = await addStore();
+    const { status, body } = await place(store, { delivery_tier: 'priority' });
     expect(status).toBe(201);
     expect(body.order).toMatchObject({ status: 'pending_dispatch', payment_status: 'not_charged' });
-    expect(await show(service, store, body.order.id)).toMatchObject({
+    expect(await show(store, body.order.id)).toMatchObject({
       driver_id: null,
       charge_id: null,
       waiting_because: expect.stringMatching(/^[a-z_]+$/),
     });
-    expect(chargesOf(data.dataDir, body.order.id)).toEqual([]);
-    const [owed] = await database.sql`
+    expect(chargesOf(body.order.id)).toEqual([]);
+    const [owed] = await world.sql`
       select count(*)::int as n from outbox where order_id = ${body.order.id} and queue = 'charge'`;
     expect(owed?.n).toBe(0);
 
-    const driver = await addDriver(service, database.sql);
+    const driver = await addDriver();
     await driver.at(northOf(store.point, 900));
     await driver.duty(true);
-    const shown = await untilOrder(service, store, body.order.id, {
+    const shown = await untilOrder(store, body.order.id, {
       status: 'driver_assigned',
       payment_status: 'paid',
       driver_id: driver.id,
@@ -122,7 +95,7 @@ describe('an order without a driver', () => {
     ]);
     expect(shown).not.toHaveProperty('waiting_because');
     expect(shown.charge_id).toMatch(/^pi_/);
-    expect(chargesOf(data.dataDir, body.order.id)).toEqual([
+    expect(chargesOf(body.order.id)).toEqual([
       expect.objectContaining({
         key: `${body.order.id}:1`,
         amount: 1299,
@@ -135,17 +108,17 @@ describe('an order without a driver', () => {
   });
 
   it('is taken by a driver on duty who moves into its reach', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 30_000));
-    const { body } = await place(service, store);
+    const store = await addStore();
+    const driver = await addFreeDriver(northOf(store.point, 30_000));
+    const { body } = await place(store);
     expect(body.order.status).toBe('pending_dispatch');
     await driver.at(northOf(store.point, 2_000));
-    await untilOrder(service, store, body.order.id, { status: 'driver_assigned', driver_id: driver.id });
+    await untilOrder(store, body.order.id, { status: 'driver_assigned', driver_id: driver.id });
   });
 
   it('goes to the driver who is free again, one after the other', async () => {
     const { store, driver, id } = await assigned();
-    const [second, third] = [await place(service, store), await place(service, store)];
+    const [second, third] = [await place(store), await place(store)];
     expect([second.body.order.status, third.body.order.status]).toEqual(['pending_dispatch', 'pending_dispatch']);
     const waiting = new Set([second.body.order.id, third.body.order.id]);
     for (let now = id; waiting.size > 0; ) {
@@ -153,50 +126,50 @@ describe('an order without a driver', () => {
       await expect.poll(async () => (await driver.state()).order?.id).toBeDefined();
       now = (await driver.state()).order?.id ?? '';
       expect(waiting.delete(now)).toBe(true);
-      await untilOrder(service, store, now, { status: 'driver_assigned', driver_id: driver.id });
+      await untilOrder(store, now, { status: 'driver_assigned', driver_id: driver.id });
       if (waiting.size === 0) await carry(driver, now);
     }
     expect((await driver.state()).order).toBeNull();
     for (const order of [id, second.body.order.id, third.body.order.id]) {
-      await untilOrder(service, store, order, { status: 'delivered', payment_status: 'paid' });
-      expect(chargesOf(data.dataDir, order)).toHaveLength(1);
+      await untilOrder(store, order, { status: 'delivered', payment_status: 'paid' });
+      expect(chargesOf(order)).toHaveLength(1);
     }
   });
 });
 
 describe('a text', () => {
   it.each([true, false])('is sent with the right link only with sms_opt_in (driver there: %s)', async (driverThere) => {
-    const store = await addStore(database.sql, { name: 'Blue Door Books' });
+    const store = await addStore({ name: 'Blue Door Books' });
     if (driverThere) {
-      await addFreeDriver(service, database.sql, northOf(store.point, 100));
-      await addFreeDriver(service, database.sql, northOf(store.point, 100));
+      await addFreeDriver(northOf(store.point, 100));
+      await addFreeDriver(northOf(store.point, 100));
     }
     const [yes, no] = [customer(true), customer(false)];
-    const wanted = await place(service, store, { customer: yes });
-    const unwanted = await place(service, store, { customer: no });
+    const wanted = await place(store, { customer: yes });
+    const unwanted = await place(store, { customer: no });
     const status = driverThere ? 'driver_assigned' : 'pending_dispatch';
     expect([wanted.body.order.status, unwanted.body.order.status]).toEqual([status, status]);
-    await untilOrder(service, store, wanted.body.order.id, { sms_status: 'delivered', sms_failure_code: null });
+    await untilOrder(store, wanted.body.order.id, { sms_status: 'delivered', sms_failure_code: null });
     const link = `${TRACKING_URL}/track/${wanted.body.order.tracking_token}`;
-    const sent = textsTo(data.dataDir, yes.phone);
+    const sent = textsTo(world.dataDir, yes.phone);
     expect(sent).toHaveLength(1);
     expect(sent[0]?.body).toContain('Blue Door Books');
     expect(sent[0]?.body.endsWith(` ${link}`)).toBe(true);
     // The other text's turn would have come before: its order was there when the first one was sent.
-    const [jobs] = await database.sql`
+    const [jobs] = await world.sql`
       select count(*)::int as n from outbox where order_id = ${unwanted.body.order.id} and queue = 'sms'`;
     expect(jobs?.n).toBe(0);
-    expect(textsTo(data.dataDir, no.phone)).toEqual([]);
-    expect(await show(service, store, unwanted.body.order.id)).toMatchObject({ sms_status: 'none' });
+    expect(textsTo(world.dataDir, no.phone)).toEqual([]);
+    expect(await show(store, unwanted.body.order.id)).toMatchObject({ sms_status: 'none' });
   });
 
   it('that cannot be sent says why on the order, and the delivery goes on', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 100));
-    const { body } = await place(service, store, { customer: customer(true, '+15005550004') });
-    await untilOrder(service, store, body.order.id, { sms_status: 'failed', sms_failure_code: '21610' });
+    const store = await addStore();
+    const driver = await addFreeDriver(northOf(store.point, 100));
+    const { body } = await place(store, { customer: customer(true, '+15005550004') });
+    await untilOrder(store, body.order.id, { sms_status: 'failed', sms_failure_code: '21610' });
     await carry(driver, body.order.id);
-    await untilOrder(service, store, body.order.id, { status: 'delivered', payment_status: 'paid' });
+    await untilOrder(store, body.order.id, { status: 'delivered', payment_status: 'paid' });
   });
 });
 
@@ -204,70 +177,68 @@ describe('a driver who is free', () => {
   it('is given the order with the reply, and the reply says that it is paid', async () => {
     const { driver, created, store } = await assigned();
     expect(created).toMatchObject({ status: 'driver_assigned', payment_status: 'paid', delivery_fee: 799 });
-    expect(chargesOf(data.dataDir, created.id)).toEqual([expect.objectContaining({ amount: 799, currency: 'usd' })]);
-    expect(await show(service, store, created.id)).toMatchObject({ driver_id: driver.id, driver_name: 'Sam Rider' });
+    expect(chargesOf(created.id)).toEqual([expect.objectContaining({ amount: 799, currency: 'usd' })]);
+    expect(await show(store, created.id)).toMatchObject({ driver_id: driver.id, driver_name: 'Sam Rider' });
   });
 
   it('is the nearest one, order after order', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const meters = [4_000, 1_000, 7_900, 250, 2_500];
     const drivers = await Promise.all(
       meters.map(async (away) => ({
         away,
-        driver: await addFreeDriver(service, database.sql, northOf(store.point, away)),
+        driver: await addFreeDriver(northOf(store.point, away)),
       })),
     );
     const nearestFirst = drivers.toSorted((a, b) => a.away - b.away).map(({ driver }) => driver.id);
     const given: (string | null)[] = [];
     for (const _ of nearestFirst) {
-      const { body } = await place(service, store);
-      given.push((await show(service, store, body.order.id)).driver_id);
+      const { body } = await place(store);
+      given.push((await show(store, body.order.id)).driver_id);
     }
     expect(given).toEqual(nearestFirst);
-    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    expect((await place(store)).body.order.status).toBe('pending_dispatch');
   });
 
   it('is not used where he is off duty, not qualified, too far or was not heard of lately', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const near = northOf(store.point, 50);
-    const offDuty = await addDriver(service, database.sql);
+    const offDuty = await addDriver();
     await offDuty.at(near);
-    await addFreeDriver(service, database.sql, near, { tiers: ['scheduled', 'priority'] });
-    await addFreeDriver(service, database.sql, northOf(store.point, 9_500));
-    const silent = await addDriver(service, database.sql);
+    await addFreeDriver(near, { tiers: ['scheduled', 'priority'] });
+    await addFreeDriver(northOf(store.point, 9_500));
+    const silent = await addDriver();
     await silent.at(near, 95_000);
     await silent.duty(true);
-    const nowhere = await addDriver(service, database.sql);
+    const nowhere = await addDriver();
     await nowhere.duty(true);
 
-    const { body } = await place(service, store, { delivery_tier: 'standard' });
+    const { body } = await place(store, { delivery_tier: 'standard' });
     expect(body.order.status).toBe('pending_dispatch');
     await offDuty.duty(true);
-    await untilOrder(service, store, body.order.id, { driver_id: offDuty.id });
+    await untilOrder(store, body.order.id, { driver_id: offDuty.id });
     // A position that is older than the known one changes nothing; a new one makes him available again.
-    const next = await place(service, store);
+    const next = await place(store);
     expect(next.body.order.status).toBe('pending_dispatch');
     await silent.at(near);
-    await untilOrder(service, store, next.body.order.id, { driver_id: silent.id });
+    await untilOrder(store, next.body.order.id, { driver_id: silent.id });
   });
 
   it('who went off duty is not used any more', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 50));
+    const store = await addStore();
+    const driver = await addFreeDriver(northOf(store.point, 50));
     await driver.duty(false);
-    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    expect((await place(store)).body.order.status).toBe('pending_dispatch');
   });
 
   it('is given one order, however many come at once', async () => {
-    const store = await addStore(database.sql);
-    const drivers = await Promise.all(
-      [1, 2, 3].map((n) => addFreeDriver(service, database.sql, northOf(store.point, n))),
-    );
-    const answers = await Promise.all(Array.from({ length: 40 }, () => place(service, store)));
+    const store = await addStore();
+    const drivers = await Promise.all([1, 2, 3].map((n) => addFreeDriver(northOf(store.point, n))));
+    const answers = await Promise.all(Array.from({ length: 40 }, () => place(store)));
     expect(answers.every(({ status }) => status === 201)).toBe(true);
     const orders = answers.map(({ body }) => body.order);
     const taken = orders.filter(({ status }) => status === 'driver_assigned');
-    const holders = await Promise.all(taken.map(({ id }) => show(service, store, id)));
+    const holders = await Promise.all(taken.map(({ id }) => show(store, id)));
     expect(holders.map(({ driver_id }) => driver_id).toSorted()).toEqual(drivers.map(({ id }) => id).toSorted());
     expect(orders.filter(({ status }) => status === 'pending_dispatch')).toHaveLength(37);
   });
@@ -275,9 +246,9 @@ describe('a driver who is free', () => {
 
 describe('the driver', () => {
   it('sees the order over HTTP and on his socket, as it is given to him and as it goes on', async () => {
-    const store = await addStore(database.sql, { name: 'Blue Door Books' });
-    const driver = await addDriver(service, database.sql);
-    const phone = await openPhone(service, driver.token);
+    const store = await addStore({ name: 'Blue Door Books' });
+    const driver = await addDriver();
+    const phone = await openPhone(driver.token);
     sockets.push(phone);
     expect(phone.messages[0]).toEqual({ type: 'state', ...told(false, null) });
     phone.send({ type: 'duty', on_duty: true });
@@ -290,7 +261,7 @@ describe('the driver', () => {
 
     const recipient = customer(false);
     const dropoff = { ...dropoffNear(store.point), line1: '9 Elm St', line2: 'Unit 4' };
-    const { body } = await place(service, store, { customer: recipient, dropoff_address: dropoff });
+    const { body } = await place(store, { customer: recipient, dropoff_address: dropoff });
     expect(body.order.status).toBe('driver_assigned');
     const order = {
       id: body.order.id,
@@ -327,19 +298,19 @@ describe('the driver', () => {
   });
 
   it('reads no customer by giving back order after order, and can give back ten within an hour', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, northOf(store.point, 400));
+    const store = await addStore();
+    const driver = await addFreeDriver(northOf(store.point, 400));
     const dropoff = { line1: '9 Elm St', line2: 'Unit 4', city: 'APO', state: 'AP', zip: '96204' };
     const release = (id: string, actionId: string) =>
-      ask(service, `/driver/orders/${id}/release`, {
+      ask(`/driver/orders/${id}/release`, {
         method: 'POST',
         key: driver.token,
         body: { reason: 'other', action_id: actionId },
       });
     const seen: unknown[] = [];
     for (let n = 1; n <= 11; n += 1) {
-      const { body } = await place(service, store, { customer: customer(false), dropoff_address: dropoff });
-      await untilOrder(service, store, body.order.id, { driver_id: driver.id });
+      const { body } = await place(store, { customer: customer(false), dropoff_address: dropoff });
+      await untilOrder(store, body.order.id, { driver_id: driver.id });
       seen.push((await driver.state()).order?.dropoff);
       const answer = await release(body.order.id, `give-back-${n}`);
       expect(answer.status).toBe(n <= 10 ? 200 : 429);
@@ -352,9 +323,9 @@ describe('the driver', () => {
         error: { code: 'too_many_releases', retryable: true },
       });
       // One that was done is still done, and the order of the refused one stays.
-      const [first] = await database.sql`select order_id from driver_actions where action_id = 'give-back-1'`;
+      const [first] = await world.sql`select order_id from driver_actions where action_id = 'give-back-1'`;
       expect((await release(first?.order_id, 'give-back-1')).status).toBe(200);
-      expect((await show(service, store, body.order.id)).status).toBe('driver_assigned');
+      expect((await show(store, body.order.id)).status).toBe('driver_assigned');
     }
     expect(seen).toEqual(Array(11).fill({ ...dropoff, ...HIDDEN }));
   });
@@ -363,11 +334,9 @@ describe('the driver', () => {
     const { store, id } = await assigned();
     for (const key of [undefined, `sdd_${'a'.repeat(32)}`, store.apiKey, 'x']) {
       const sent = key === undefined ? {} : { key };
-      expect((await ask(service, '/driver/orders', sent)).status).toBe(401);
-      expect((await ask(service, `/driver/orders/${id}/pick-up`, { ...sent, method: 'POST' })).status).toBe(401);
-      expect((await ask(service, '/driver/duty', { ...sent, method: 'PUT', body: { on_duty: true } })).status).toBe(
-        401,
-      );
+      expect((await ask('/driver/orders', sent)).status).toBe(401);
+      expect((await ask(`/driver/orders/${id}/pick-up`, { ...sent, method: 'POST' })).status).toBe(401);
+      expect((await ask('/driver/duty', { ...sent, method: 'PUT', body: { on_duty: true } })).status).toBe(401);
     }
     const stranger = await connected('/driver/live');
     stranger.send({ type: 'hello', token: `sdd_${'a'.repeat(32)}` });
@@ -377,8 +346,8 @@ describe('the driver', () => {
 
   it("cannot touch another driver's order, which is as unknown as one that is not there", async () => {
     const { store, id } = await assigned();
-    const other = await addFreeDriver(service, database.sql, northOf(store.point, 500));
-    const before = await untilOrder(service, store, id, { payment_status: 'paid' });
+    const other = await addFreeDriver(northOf(store.point, 500));
+    const before = await untilOrder(store, id, { payment_status: 'paid' });
     const unknown = id.replace(/.{12}$/, '000000000000');
     const answers = [];
     for (const target of [id, unknown, 'nonsense']) {
@@ -386,17 +355,17 @@ describe('the driver', () => {
     }
     for (const answer of answers) expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found']);
     expect(new Set(answers.map(({ text, body }) => text.replace(body.request_id, ''))).size).toBe(1);
-    expect(await show(service, store, id)).toEqual(before);
+    expect(await show(store, id)).toEqual(before);
   });
 
   it('cannot take a step that is not the next one: 409, and nothing changes', async () => {
     const { store, driver, id } = await assigned();
-    await untilOrder(service, store, id, { payment_status: 'paid' });
+    await untilOrder(store, id, { payment_status: 'paid' });
     const refuse = async (act: () => ReturnType<Driver['pickUp']>): Promise<void> => {
-      const before = [await show(service, store, id), storedPhotos(data.dataDir)];
+      const before = [await show(store, id), storedPhotos()];
       const answer = await act();
       expect([answer.status, answer.body.error.code]).toEqual([409, 'illegal_transition']);
-      expect([await show(service, store, id), storedPhotos(data.dataDir)]).toEqual(before);
+      expect([await show(store, id), storedPhotos()]).toEqual(before);
     };
     await refuse(() => driver.deliver(id, photo));
     expect((await driver.pickUp(id)).status).toBe(200);
@@ -408,8 +377,8 @@ describe('the driver', () => {
 
   it('who sends the same step many times at once takes it once', async () => {
     const { store, driver, id } = await assigned();
-    await untilOrder(service, store, id, { payment_status: 'paid' });
-    const before = storedPhotos(data.dataDir).length;
+    await untilOrder(store, id, { payment_status: 'paid' });
+    const before = storedPhotos().length;
     const statuses = async (act: () => ReturnType<Driver['pickUp']>) =>
       (await Promise.all(Array.from({ length: 6 }, act))).map(({ status }) => status).toSorted();
     expect(await statuses(() => driver.pickUp(id))).toEqual([200, 409, 409, 409, 409, 409]);
@@ -418,16 +387,16 @@ describe('the driver', () => {
     // A photo that comes beside another one of the same driver is to be sent again.
     for (const status of others) expect([409, 429]).toContain(status);
     expect((await driver.deliver(id, photo)).status).toBe(409);
-    const { events } = await show(service, store, id);
+    const { events } = await show(store, id);
     expect(events.filter(({ type }) => type === 'picked_up' || type === 'delivered')).toHaveLength(2);
-    await expect.poll(() => storedPhotos(data.dataDir).length).toBe(before + 1);
+    await expect.poll(() => storedPhotos().length).toBe(before + 1);
   });
 });
 
 /** The status of an upload whose size is announced and of which no byte is sent. */
 function announce(driver: Driver, orderId: string, bytes: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const upload = request(`${service.url}/driver/orders/${orderId}/deliver`, {
+    const upload = request(`${world.url}/driver/orders/${orderId}/deliver`, {
       method: 'POST',
       headers: { authorization: `Bearer ${driver.token}`, 'content-type': 'image/jpeg', 'content-length': bytes },
     });
@@ -453,16 +422,16 @@ describe('the photo', () => {
         [type]()
         .toBuffer();
       expect((await sharp(bytes).metadata()).exif).toBeDefined();
-      expect((await ask(service, `/track/${created.tracking_token}/photo`)).status).toBe(404);
+      expect((await ask(`/track/${created.tracking_token}/photo`)).status).toBe(404);
       expect((await driver.deliver(id, bytes, `image/${type}`)).status).toBe(200);
-      const response = await fetch(`${service.url}/track/${created.tracking_token}/photo`);
+      const response = await fetch(`${world.url}/track/${created.tracking_token}/photo`);
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
       const shown = Buffer.from(await response.arrayBuffer());
       const { format, width, height, exif } = await sharp(shown).metadata();
       expect({ format, width, height, exif }).toEqual({ format: 'jpeg', width: 2_048, height: 1_024, exif: undefined });
-      const status = await ask<{ order: { photo_url: string } }>(service, `/track/${created.tracking_token}/status`);
+      const status = await ask<{ order: { photo_url: string } }>(`/track/${created.tracking_token}/status`);
       expect(status.body.order.photo_url).toBe(`/track/${created.tracking_token}/photo`);
-      const page = await ask(service, `/track/${created.tracking_token}`);
+      const page = await ask(`/track/${created.tracking_token}`);
       expect(page.text).toContain(`<img src="/track/${created.tracking_token}/photo"`);
     },
   );
@@ -475,13 +444,13 @@ describe('the photo', () => {
     for (const bytes of [...junk, Buffer.concat([photo.subarray(0, 3), Buffer.alloc(5_000, 7)])]) {
       const { store, driver, id } = await assigned();
       await driver.pickUp(id);
-      await untilOrder(service, store, id, { payment_status: 'paid' });
-      const before = [await show(service, store, id), storedPhotos(data.dataDir)];
+      await untilOrder(store, id, { payment_status: 'paid' });
+      const before = [await show(store, id), storedPhotos()];
       const answer = await driver.deliver(id, bytes);
       expect([answer.status, answer.body.error.code], answer.text).toEqual([422, 'unusable_photo']);
       expect((await driver.deliver(id, photo, 'text/plain')).status).toBe(415);
       expect(await announce(driver, id, 10 * 1024 * 1024 + 1)).toBe(413);
-      expect([await show(service, store, id), storedPhotos(data.dataDir)]).toEqual(before);
+      expect([await show(store, id), storedPhotos()]).toEqual(before);
       // A refused driver waits a second, in which each question would be another photo.
       await expect.poll(async () => (await driver.deliver(id, photo)).status, { interval: 250 }).toBe(200);
     }
@@ -525,20 +494,20 @@ describe('a card that does not pay', () => {
     else expect(['failed', 'processing']).toContain(created.payment_status);
     await carry(driver, id);
     const failed = { payment_status: 'failed', payment_failure_code: code, charge_id: null };
-    const shown = await untilOrder(service, store, id, { ...failed, status: 'delivered' });
+    const shown = await untilOrder(store, id, { ...failed, status: 'delivered' });
     expect(shown.events).toContainEqual(expect.objectContaining({ type: 'payment_failed', data: { code } }));
-    const keys = chargesOf(data.dataDir, id).map(({ key }) => key);
+    const keys = chargesOf(id).map(({ key }) => key);
     expect(keys).toEqual([1, 2, 3].slice(0, sent).map((attempt) => `${id}:${attempt}`));
   });
 
   it('once and then pays is charged once, for the fee of then', async () => {
     const card = { customer: 'cus_sandbox', paymentMethod: 'pm_sandbox_processing_error_once' };
     const { store, id } = await assigned({ card });
-    await database.sql`update tiers set fee_cents = 999 where id = 'standard'`;
-    const shown = await untilOrder(service, store, id, { payment_status: 'paid', payment_failure_code: null });
-    await database.sql`update tiers set fee_cents = 799 where id = 'standard'`;
+    await world.sql`update tiers set fee_cents = 999 where id = 'standard'`;
+    const shown = await untilOrder(store, id, { payment_status: 'paid', payment_failure_code: null });
+    await world.sql`update tiers set fee_cents = 799 where id = 'standard'`;
     expect(shown.charge_id).toMatch(/^pi_/);
-    const charges = chargesOf(data.dataDir, id);
+    const charges = chargesOf(id);
     expect(charges.map(({ amount, answer }) => [amount, answer.kind])).toEqual([
       [799, 'declined'],
       [799, 'paid'],
@@ -548,27 +517,27 @@ describe('a card that does not pay', () => {
   it('for want of funds is tried again by itself when its time has come', async () => {
     const card = { customer: 'cus_sandbox', paymentMethod: 'pm_sandbox_insufficient_funds_once' };
     const { store, id } = await assigned({ card });
-    const failed = await untilOrder(service, store, id, { payment_status: 'failed' });
+    const failed = await untilOrder(store, id, { payment_status: 'failed' });
     const data = { code: 'insufficient_funds', retry_after_seconds: DECLINE_PAUSE_SECONDS };
     expect(failed.events).toContainEqual(expect.objectContaining({ type: 'payment_failed', data }));
-    await database.sql`update charge_retries set due_at = now() where order_id = ${id}`;
-    const paid = await untilOrder(service, store, id, { payment_status: 'paid', payment_failure_code: null });
+    await world.sql`update charge_retries set due_at = now() where order_id = ${id}`;
+    const paid = await untilOrder(store, id, { payment_status: 'paid', payment_failure_code: null });
     expect(paid.events).toContainEqual(expect.objectContaining({ type: 'payment_retried', data: { by: 'service' } }));
   });
 });
 
 describe('the tracking link', () => {
   it('tells every step while it happens, and never a phone, an e-mail, a surname or an address', async () => {
-    const store = await addStore(database.sql, { name: 'Blue Door Books' });
+    const store = await addStore({ name: 'Blue Door Books' });
     const recipient = customer(true);
     const dropoff = { ...dropoffNear(store.point), line1: '77 Hidden ConcurrencyLimit', line2: 'Attic' };
-    const { body } = await place(service, store, { customer: recipient, dropoff_address: dropoff });
+    const { body } = await place(store, { customer: recipient, dropoff_address: dropoff });
     const path = `/track/${body.order.tracking_token}`;
     const page = await connected(`${path}/live`);
     const seen: string[] = [];
     const look = async (): Promise<void> => {
       for (const each of [path, `${path}/status`]) {
-        const answer = await ask(service, each);
+        const answer = await ask(each);
         expect(answer.status).toBe(200);
         seen.push(answer.text);
       }
@@ -579,7 +548,7 @@ describe('the tracking link', () => {
 
     await untilShown({ status: 'pending_dispatch', driver: null });
     await look();
-    const driver = await addDriver(service, database.sql, { name: 'Florence Abernathy-Stone', phone: '+14155550188' });
+    const driver = await addDriver({ name: 'Florence Abernathy-Stone', phone: '+14155550188' });
     await driver.duty(true);
     await driver.at(northOf(store.point, 3_000));
     await untilShown({
@@ -602,7 +571,7 @@ describe('the tracking link', () => {
     await driver.deliver(body.order.id, photo);
     await untilShown({ status: 'delivered', final: true, photo_url: `${path}/photo` });
     await look();
-    await untilOrder(service, store, body.order.id, { sms_status: 'delivered', payment_status: 'paid' });
+    await untilOrder(store, body.order.id, { sms_status: 'delivered', payment_status: 'paid' });
 
     const everything = [...seen, ...page.messages.map((message) => JSON.stringify(message))].join('\n');
     expect(everything).toContain('Florence');
@@ -631,20 +600,20 @@ describe('the tracking link', () => {
 
   it('that nobody was given is a plain 404 page, and 404 for status, photo and socket', async () => {
     for (const token of ['unknown', 'a'.repeat(24), '%3Cscript%3E', `${'a'.repeat(24)}'--`]) {
-      const page = await ask(service, `/track/${token}`);
+      const page = await ask(`/track/${token}`);
       expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
       expect(page.text).toContain('This link is not known');
       expect(page.text).not.toContain('<script>');
-      expect((await ask(service, `/track/${token}/status`)).status).toBe(404);
-      expect((await ask(service, `/track/${token}/photo`)).status).toBe(404);
+      expect((await ask(`/track/${token}/status`)).status).toBe(404);
+      expect((await ask(`/track/${token}/photo`)).status).toBe(404);
       await expect(connected(`/track/${token}/live`)).rejects.toThrow('refused with 404');
     }
   });
 
   it("is not the order's id", async () => {
-    const store: Store = await addStore(database.sql);
-    const { body } = await place(service, store);
-    expect((await ask(service, `/track/${body.order.id}`)).status).toBe(404);
+    const store: Store = await addStore();
+    const { body } = await place(store);
+    expect((await ask(`/track/${body.order.id}`)).status).toBe(404);
     expect(body.order.tracking_token).not.toContain(body.order.id.slice(0, 8));
   });
 });

@@ -5,35 +5,28 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { StoreEvent } from '../../src/domain/store-event.ts';
 import { newWebhookSecret } from '../../src/events/webhook-signature.ts';
 import { blocks } from '../docs/markdown.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhooks.ts';
-import { addFreeDriver, addStore, ask, place, type Store } from './clients.ts';
+import type { Store } from './clients.ts';
+import { useService } from './world.ts';
+
+const world = useService(startBuiltService);
+const { addStore, addFreeDriver, ask, place } = world;
 
 type Page = { readonly events: readonly StoreEvent[]; readonly next_cursor: string };
 
-let database: FreshDatabase;
-let service: Running;
 let receiver: WebhookReceiver;
 let store: Store;
-const data = newDataDir();
 
 beforeAll(async () => {
-  database = await freshDatabase();
   receiver = await startWebhookReceiver(() => 204);
-  store = await addStore(database.sql);
-  await storeOf(database.sql).setWebhook(store.retailerId, `${receiver.url}/hook`, newWebhookSecret());
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  store = await addStore();
+  await storeOf(world.sql).setWebhook(store.retailerId, `${receiver.url}/hook`, newWebhookSecret());
 });
-afterAll(async () => {
-  await service?.stop();
-  receiver?.close();
-  await database?.drop();
-  data.remove();
-});
+afterAll(() => receiver?.close());
 
-const read = async (query = '', by = store) => (await ask<Page>(service, `/events?${query}`, { key: by.apiKey })).body;
+const read = async (query = '', by = store) => (await ask<Page>(`/events?${query}`, { key: by.apiKey })).body;
 /** Reads until this many events are there. */
 async function follow(count: number, from = '0'): Promise<StoreEvent[]> {
   const found: StoreEvent[] = [];
@@ -47,9 +40,9 @@ async function follow(count: number, from = '0'): Promise<StoreEvent[]> {
 }
 
 it('shows a reader who waits what happens to an order, as the webhooks say it', async () => {
-  const driver = await addFreeDriver(service, database.sql, store.point);
+  const driver = await addFreeDriver(store.point);
   const following = follow(4);
-  const { id } = (await place(service, store)).body.order;
+  const { id } = (await place(store)).body.order;
   expect((await driver.pickUp(id)).status).toBe(200);
   const events = await following;
   expect(events.map(({ type }) => type).toSorted()).toEqual([
@@ -72,12 +65,12 @@ it('shows a reader who waits what happens to an order, as the webhooks say it', 
 it('feeds the program of the page for stores, which goes on where it was', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/integrate.md'), 'utf8');
   const code = blocks(page, 'js').find((block) => block.startsWith('// follow-events.mjs')) ?? '';
-  const file = join(data.dataDir, 'follow-events.mjs');
+  const file = join(world.dataDir, 'follow-events.mjs');
   writeFileSync(file, code);
   const { events } = await read();
   /** Starts the program and stops it after so many events. */
   const run = async (count: number): Promise<StoreEvent[]> => {
-    const env = { ...process.env, BASE: service.url, API_KEY: store.apiKey, CURSOR_FILE: join(data.dataDir, 'cursor') };
+    const env = { ...process.env, BASE: world.url, API_KEY: store.apiKey, CURSOR_FILE: join(world.dataDir, 'cursor') };
     const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     child.stdout.on('data', (chunk) => {
@@ -97,23 +90,23 @@ it('feeds the program of the page for stores, which goes on where it was', async
     return lines().map((line) => JSON.parse(line));
   };
   expect(await run(events.length)).toEqual(events);
-  const { id } = (await place(service, store)).body.order;
+  const { id } = (await place(store)).body.order;
   expect(await run(1)).toMatchObject([{ type: 'order.created', data: { order_id: id } }]);
 });
 
 it('shows a store nothing of another one, and a wrong key nothing at all', async () => {
-  const other = await addStore(database.sql);
+  const other = await addStore();
   expect(await read('', other)).toMatchObject({ events: [], next_cursor: expect.stringMatching(/^[\w-]{22}$/) });
-  expect((await ask(service, '/events', { key: `${store.apiKey}x` })).status).toBe(401);
+  expect((await ask('/events', { key: `${store.apiKey}x` })).status).toBe(401);
 });
 
 it('gives a store no cursor by which it could see what happens at another one', async () => {
-  const quiet = await addStore(database.sql);
+  const quiet = await addStore();
   const cursors = new Set<string>();
   for (let i = 0; i < 5; i++) {
     cursors.add((await read('', quiet)).next_cursor);
     if (i === 2) {
-      const { id } = (await place(service, store)).body.order;
+      const { id } = (await place(store)).body.order;
       await expect.poll(async () => (await read('limit=100')).events.at(-1)?.data.order_id).toBe(id);
     }
   }
@@ -121,32 +114,31 @@ it('gives a store no cursor by which it could see what happens at another one', 
   expect(cursors.size).toBe(5);
   expect([...cursors].filter((cursor) => /^\d+$/.test(cursor))).toEqual([]);
   for (const cursor of cursors) expect(await read(`after=${cursor}`, quiet)).toMatchObject({ events: [] });
-  const [{ number } = {}] = await database.sql`select number::int from event_head`;
+  const [{ number } = {}] = await world.sql`select number::int from event_head`;
   for (const after of [1, number, number + 1]) {
-    expect((await ask(service, `/events?after=${after}`, { key: quiet.apiKey })).status).toBe(400);
+    expect((await ask(`/events?after=${after}`, { key: quiet.apiKey })).status).toBe(400);
   }
 });
 
 it('goes on from a plain number of the version before, and gives its own cursors from there', async () => {
   const { events } = await read('limit=100');
-  await database.sql`update event_head set plain_number = 2`;
+  await world.sql`update event_head set plain_number = 2`;
   expect((await read('after=2&limit=100')).events).toEqual(events.slice(2));
-  await database.sql`update event_head set plain_number = 0`;
+  await world.sql`update event_head set plain_number = 0`;
 });
 
 it('goes on from every cursor, after a restart too', async () => {
   const all = (await read()).events;
   const [first, ...rest] = all as [StoreEvent, ...StoreEvent[]];
   expect((await read(`after=${first.cursor}`)).events).toEqual(rest);
-  await service.stop('SIGKILL');
-  service = await startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
+  await world.restart((running) => running.stop('SIGKILL'));
   expect((await read(`after=${first.cursor}`)).events).toEqual(rest);
 });
 
 it('answers who waits when it stops, at once', async () => {
   const { next_cursor: cursor } = await read('limit=100');
   const waiting = read(`after=${cursor}&wait=20`);
-  await expect.poll(async () => (await ask(service, '/metrics')).text).toMatch(/^sameday_http_in_flight 2$/m);
-  expect(await service.stop()).toBe(0);
+  await expect.poll(async () => (await ask('/metrics')).text).toMatch(/^sameday_http_in_flight 2$/m);
+  expect(await world.service.stop()).toBe(0);
   expect(await waiting).toMatchObject({ success: true, events: [] });
 });

@@ -1,46 +1,30 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
-import { runCli } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addFreeDriver, addStore, ask, chargesOf, place, type Store, show, untilOrder } from './clients.ts';
+import { startServiceHere } from '../harness/service-here.ts';
+import type { Store } from './clients.ts';
+import { useService } from './world.ts';
 
-let database: FreshDatabase;
-let service: ServiceHere;
-let env: Record<string, string>;
-const data = newDataDir();
+const world = useService(startServiceHere);
+const { addStore, addFreeDriver, ask, place, show, untilOrder, chargesOf, cli } = world;
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', SIMULATED_DRIVERS: '0' };
-  service = await startServiceHere(env);
-});
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-  data.remove();
-});
-
-const sameday = <Result = Record<string, unknown>>(...args: string[]) => runCli<Result>(env, ...args);
 const drivers = (store: Store, count: number) =>
-  Promise.all(Array.from({ length: count }, () => addFreeDriver(service, database.sql, store.point)));
-const statusOf = async (store: Store): Promise<string> => (await place(service, store)).body.order.status;
+  Promise.all(Array.from({ length: count }, () => addFreeDriver(store.point)));
+const statusOf = async (store: Store): Promise<string> => (await place(store)).body.order.status;
 const waits = async (store: Store, orderId: string) => {
-  await untilOrder(service, store, orderId, { status: 'pending_dispatch' });
-  return (await show(service, store, orderId)).waiting_because;
+  await untilOrder(store, orderId, { status: 'pending_dispatch' });
+  return (await show(store, orderId)).waiting_because;
 };
 
 it('a store whose card is declined gets three deliveries; further orders wait and say why until it pays', async () => {
-  const store = await addStore(database.sql, { card: TEST_CARDS.declined });
+  const store = await addStore({ card: TEST_CARDS.declined });
   await drivers(store, 8);
   const failed: string[] = [];
   for (let i = 0; i < 3; i++) {
-    const { order } = (await place(service, store)).body;
+    const { order } = (await place(store)).body;
     expect(order).toMatchObject({ status: 'driver_assigned', payment_status: 'failed' });
     failed.push(order.id);
   }
-  const { status, body } = await place(service, store);
+  const { status, body } = await place(store);
   expect([status, body.message]).toEqual([
     201,
     'The order was created and waits for a driver; nothing is charged yet.',
@@ -52,26 +36,26 @@ it('a store whose card is declined gets three deliveries; further orders wait an
   });
   const { id } = body.order;
   expect(await waits(store, id)).toBe('payment_required');
-  const list = await ask<{ orders: { id: string }[] }>(service, '/orders?status=pending_dispatch', {
+  const list = await ask<{ orders: { id: string }[] }>('/orders?status=pending_dispatch', {
     key: store.apiKey,
   });
   expect(list.body.orders).toEqual([expect.objectContaining({ id, waiting_because: 'payment_required' })]);
-  expect(await (await fetch(`${service.url}/metrics`)).text()).toMatch(
+  expect(await (await fetch(`${world.url}/metrics`)).text()).toMatch(
     /sameday_orders_held\{reason="payment_required"\} 1/,
   );
-  expect(await sameday('retailer', 'show', store.retailerId)).toMatchObject({
+  expect(await cli<object>('retailer', 'show', store.retailerId)).toMatchObject({
     held_because: 'payment_required',
     unpaid_orders: 3,
     failed_charges: 3,
     waiting_orders: 1,
   });
-  expect(await sameday('order', 'show', id)).toMatchObject({ waiting_because: 'payment_required' });
-  expect(await sameday('stats')).toMatchObject({ held_stores: { payment_required: 1 }, failed_charges: 3 });
+  expect(await cli<object>('order', 'show', id)).toMatchObject({ waiting_because: 'payment_required' });
+  expect(await cli<object>('stats')).toMatchObject({ held_stores: { payment_required: 1 }, failed_charges: 3 });
 
-  await sameday('retailer', 'set-card', store.retailerId, '--test-card', 'ok');
-  await untilOrder(service, store, id, { status: 'driver_assigned', payment_status: 'paid' });
+  await cli<object>('retailer', 'set-card', store.retailerId, '--test-card', 'ok');
+  await untilOrder(store, id, { status: 'driver_assigned', payment_status: 'paid' });
   await expect
-    .poll(() => sameday('retailer', 'show', store.retailerId))
+    .poll(() => cli<object>('retailer', 'show', store.retailerId))
     .toMatchObject({
       held_because: null,
       unpaid_orders: 0,
@@ -80,15 +64,15 @@ it('a store whose card is declined gets three deliveries; further orders wait an
   // Memory hears of the payment a moment after the tables.
   await expect.poll(() => statusOf(store)).toBe('driver_assigned');
 
-  expect(await sameday('order', 'charge', failed[0] as string)).toEqual({
+  expect(await cli<object>('order', 'charge', failed[0] as string)).toEqual({
     order_id: failed[0],
     payment_status: 'processing',
   });
-  expect(await sameday('retailer', 'charge-failed', store.retailerId)).toMatchObject({ charges_retried: 2 });
-  await expect(sameday('order', 'charge', failed[0] as string)).rejects.toThrow('whose charge failed');
+  expect(await cli<object>('retailer', 'charge-failed', store.retailerId)).toMatchObject({ charges_retried: 2 });
+  await expect(cli<object>('order', 'charge', failed[0] as string)).rejects.toThrow('whose charge failed');
   for (const orderId of failed) {
-    await untilOrder(service, store, orderId, { payment_status: 'paid' });
-    expect(chargesOf(data.dataDir, orderId).map(({ key, answer }) => [key, answer.kind])).toEqual([
+    await untilOrder(store, orderId, { payment_status: 'paid' });
+    expect(chargesOf(orderId).map(({ key, answer }) => [key, answer.kind])).toEqual([
       [`${orderId}:1`, 'declined'],
       [`${orderId}:2`, 'paid'],
     ]);
@@ -96,32 +80,32 @@ it('a store whose card is declined gets three deliveries; further orders wait an
 });
 
 it('a suspended store’s orders under way go on, its waiting ones wait, and all of them can be cancelled at once', async () => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const [driver] = await drivers(store, 1);
-  const carried = (await place(service, store)).body.order;
+  const carried = (await place(store)).body.order;
   expect(carried.status).toBe('driver_assigned');
-  const waiting = [(await place(service, store)).body.order.id, (await place(service, store)).body.order.id];
-  await sameday('retailer', 'suspend', store.retailerId);
-  expect((await place(service, store)).status).toBe(401);
+  const waiting = [(await place(store)).body.order.id, (await place(store)).body.order.id];
+  await cli<object>('retailer', 'suspend', store.retailerId);
+  expect((await place(store)).status).toBe(401);
   await drivers(store, 2);
   expect((await driver?.pickUp(carried.id))?.status).toBe(200);
   for (const id of waiting) {
     await expect
-      .poll(() => sameday('order', 'show', id))
+      .poll(() => cli<object>('order', 'show', id))
       .toMatchObject({
         waiting_because: 'store_suspended',
         order: { status: 'pending_dispatch', driver_id: null },
       });
   }
-  await expect(sameday('retailer', 'cancel-waiting', store.retailerId)).rejects.toThrow(
+  await expect(cli<object>('retailer', 'cancel-waiting', store.retailerId)).rejects.toThrow(
     'This cancels 2 waiting orders of “Corner Market”. Add --yes to do it.',
   );
-  const cancelled = await sameday('retailer', 'cancel-waiting', store.retailerId, '--yes');
+  const cancelled = await cli<object>('retailer', 'cancel-waiting', store.retailerId, '--yes');
   expect(cancelled).toEqual({ retailer_id: store.retailerId, orders_cancelled: 2 });
-  expect(await sameday('retailer', 'cancel-waiting', store.retailerId)).toMatchObject({ orders_cancelled: 0 });
-  await sameday('retailer', 'activate', store.retailerId);
+  expect(await cli<object>('retailer', 'cancel-waiting', store.retailerId)).toMatchObject({ orders_cancelled: 0 });
+  await cli<object>('retailer', 'activate', store.retailerId);
   for (const id of waiting) {
-    expect(await sameday('order', 'show', id)).toMatchObject({
+    expect(await cli<object>('order', 'show', id)).toMatchObject({
       order: { status: 'cancelled', cancelled_by: 'operator', payment_status: 'not_charged' },
     });
   }
@@ -129,11 +113,11 @@ it('a suspended store’s orders under way go on, its waiting ones wait, and all
 });
 
 it('a store that is active again gets drivers for its waiting orders at once', async () => {
-  const store = await addStore(database.sql);
-  const { id } = (await place(service, store)).body.order;
-  await sameday('retailer', 'suspend', store.retailerId);
+  const store = await addStore();
+  const { id } = (await place(store)).body.order;
+  await cli<object>('retailer', 'suspend', store.retailerId);
   await drivers(store, 1);
-  expect(await sameday('order', 'show', id)).toMatchObject({ waiting_because: 'store_suspended' });
-  await sameday('retailer', 'activate', store.retailerId);
-  await untilOrder(service, store, id, { status: 'driver_assigned' });
+  expect(await cli<object>('order', 'show', id)).toMatchObject({ waiting_because: 'store_suspended' });
+  await cli<object>('retailer', 'activate', store.retailerId);
+  await untilOrder(store, id, { status: 'driver_assigned' });
 });

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { APPROACH_SHARE } from '../../src/domain/schedule.ts';
 import { STORE_STOP_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
 import { PLANNER_HEAD_START_MS } from '../../src/planning/planner-view.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
+import { startBuiltService } from '../harness/service.ts';
 import { storeOf } from '../harness/store.ts';
-import { addFreeDriver, addStore, ask, orderOf, place, type Store, show, untilOrder } from './clients.ts';
+import { orderOf, type Store } from './clients.ts';
+import { useService } from './world.ts';
 
 type Range = { readonly from: string; readonly to: string };
 type Later = {
@@ -22,35 +22,25 @@ const NEAREST = { delivery_tier: 'scheduled' };
 /** From when a driver is sought to when a parcel is ready, for `standard` and `scheduled`. */
 const APPROACH_MS = ((8_000 * APPROACH_SHARE) / WAY_METERS_PER_MINUTE) * 60_000;
 
-let database: FreshDatabase;
-let service: Running;
-const data = newDataDir();
-const start = () => startBuiltService({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  await storeOf(database.sql).setTier(NEAREST.delivery_tier, { dispatchMode: 'nearest' });
-  service = await start();
+const world = useService(startBuiltService, async () => {
+  await storeOf(world.sql).setTier(NEAREST.delivery_tier, { dispatchMode: 'nearest' });
+  return {};
 });
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-  data.remove();
-});
+const { addStore, addFreeDriver, ask, place, show, untilOrder, cancel } = world;
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 /** An order that is due in so many milliseconds. */
 const dueIn = (store: Store, ms: number, changes: object = {}) =>
-  place(service, store, { ready_at: inMs(APPROACH_MS + ms), ...changes });
-const timesOf = async (store: Store, id: string) => (await show(service, store, id)) as unknown as Later;
+  place(store, { ready_at: inMs(APPROACH_MS + ms), ...changes });
+const timesOf = async (store: Store, id: string) => (await show(store, id)) as unknown as Later;
 const advance = (store: Store, id: string) =>
-  ask(service, `/sandbox/orders/${id}/advance`, { method: 'POST', key: store.apiKey });
+  ask(`/sandbox/orders/${id}/advance`, { method: 'POST', key: store.apiKey });
 
 it('waits for its time, uncharged and passed over by a free driver, who takes an order of now', async () => {
-  const store = await addStore(database.sql);
-  const driver = await addFreeDriver(service, database.sql, store.point);
+  const store = await addStore();
+  const driver = await addFreeDriver(store.point);
   const readyAt = inMs(3 * HOUR);
-  const answer = await place(service, store, { ready_at: readyAt, size: 'medium' });
+  const answer = await place(store, { ready_at: readyAt, size: 'medium' });
   expect(answer.status, answer.text).toBe(201);
   const deliverBy = new Date(Date.parse(readyAt) + 3 * HOUR).toISOString();
   expect(answer.body.message).toContain('for later');
@@ -58,37 +48,37 @@ it('waits for its time, uncharged and passed over by a free driver, who takes an
   const waits = { status: 'pending_dispatch', payment_status: 'not_charged', waiting_because: 'not_yet' };
   expect(answer.body.order).toMatchObject({ ...waits, ...promised });
   const { id } = answer.body.order;
-  const shown = await show(service, store, id);
+  const shown = await show(store, id);
   expect(shown).toMatchObject({ waiting_because: 'not_yet', ready_at: readyAt, size: 'medium', ...promised });
   const due = Date.parse((shown as unknown as Later).dispatch_from);
   expect(Math.abs(due - (Date.parse(readyAt) - APPROACH_MS))).toBeLessThan(10);
-  const list = await ask<{ orders: object[] }>(service, '/orders?status=pending_dispatch', { key: store.apiKey });
+  const list = await ask<{ orders: object[] }>('/orders?status=pending_dispatch', { key: store.apiKey });
   expect(list.body.orders).toEqual([expect.objectContaining({ id, waiting_because: 'not_yet', ...promised })]);
 
-  const now = await place(service, store);
+  const now = await place(store);
   expect(now.body.order).toMatchObject({ status: 'driver_assigned', estimated_delivery: { from: expect.any(String) } });
-  expect((await show(service, store, now.body.order.id)).driver_id).toBe(driver.id);
-  expect(await show(service, store, id)).toMatchObject({ status: 'pending_dispatch', payment_status: 'not_charged' });
+  expect((await show(store, now.body.order.id)).driver_id).toBe(driver.id);
+  expect(await show(store, id)).toMatchObject({ status: 'pending_dispatch', payment_status: 'not_charged' });
 });
 
 it('goes out by itself at its time, and not before', async () => {
-  const store = await addStore(database.sql);
-  const driver = await addFreeDriver(service, database.sql, store.point);
+  const store = await addStore();
+  const driver = await addFreeDriver(store.point);
   const { order } = (await dueIn(store, 10_000, NEAREST)).body;
   expect(order.status).toBe('pending_dispatch');
-  await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id });
+  await untilOrder(store, order.id, { status: 'driver_assigned', driver_id: driver.id });
   const { dispatch_from: due, assigned_at: at } = await timesOf(store, order.id);
   expect(Date.parse(at) - Date.parse(due)).toBeGreaterThan(-1_000);
-  await untilOrder(service, store, order.id, { payment_status: 'paid' });
+  await untilOrder(store, order.id, { payment_status: 'paid' });
 });
 
 it('goes out where it is planned as late as its driver is at the store in time', async () => {
-  const store = await addStore(database.sql);
-  const driver = await addFreeDriver(service, database.sql, store.point);
+  const store = await addStore();
+  const driver = await addFreeDriver(store.point);
   const readyAt = inMs(STORE_STOP_MS + PLANNER_HEAD_START_MS + 8_000);
-  const { order } = (await place(service, store, { ready_at: readyAt })).body;
+  const { order } = (await place(store, { ready_at: readyAt })).body;
   expect(order.status).toBe('pending_dispatch');
-  await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id });
+  await untilOrder(store, order.id, { status: 'driver_assigned', driver_id: driver.id });
   const { assigned_at: at } = await timesOf(store, order.id);
   const aheadMs = Date.parse(readyAt) - Date.parse(at) - STORE_STOP_MS - PLANNER_HEAD_START_MS;
   // Looks are a second apart.
@@ -97,48 +87,45 @@ it('goes out where it is planned as late as its driver is at the store in time',
 
 it.each([
   ['nearest', () => dueIn],
-  ['planned', () => (store: Store, ms: number) => place(service, store, { ready_at: inMs(STORE_STOP_MS + ms) })],
+  ['planned', () => (store: Store, ms: number) => place(store, { ready_at: inMs(STORE_STOP_MS + ms) })],
 ])('goes out after a kill of the process, where it is %s', async (_mode, orders) => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const { order } = (await orders()(store, 9_000, NEAREST)).body;
-  const { order: tonight } = (await place(service, store, { ready_at: inMs(5 * HOUR) })).body;
-  await service.stop('SIGKILL');
-  service = await start();
-  const driver = await addFreeDriver(service, database.sql, store.point);
-  expect(await show(service, store, tonight.id)).toMatchObject({ waiting_because: 'not_yet' });
-  await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id });
-  expect(await show(service, store, tonight.id)).toMatchObject({ waiting_because: 'not_yet' });
+  const { order: tonight } = (await place(store, { ready_at: inMs(5 * HOUR) })).body;
+  await world.restart((running) => running.stop('SIGKILL'));
+  const driver = await addFreeDriver(store.point);
+  expect(await show(store, tonight.id)).toMatchObject({ waiting_because: 'not_yet' });
+  await untilOrder(store, order.id, { status: 'driver_assigned', driver_id: driver.id });
+  expect(await show(store, tonight.id)).toMatchObject({ waiting_because: 'not_yet' });
 });
 
 it('is moved on by the sandbox: it is due, with a driver or without', async () => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const [first, second] = [await dueIn(store, HOUR), await dueIn(store, HOUR)];
   const { id } = first.body.order;
   expect((await advance(store, id)).body.order).toMatchObject({ status: 'pending_dispatch' });
   const sent = { ready_at: (await timesOf(store, id)).ready_at };
-  expect((await show(service, store, id)).waiting_because).not.toBe('not_yet');
-  await addFreeDriver(service, database.sql, store.point);
+  expect((await show(store, id)).waiting_because).not.toBe('not_yet');
+  await addFreeDriver(store.point);
   expect((await advance(store, id)).body.order).toMatchObject({ status: 'driver_assigned' });
   expect(Date.parse(sent.ready_at)).toBeGreaterThan(Date.now());
-  expect(await show(service, store, id)).toMatchObject(sent);
-  await addFreeDriver(service, database.sql, store.point);
+  expect(await show(store, id)).toMatchObject(sent);
+  await addFreeDriver(store.point);
   expect((await advance(store, second.body.order.id)).body.order).toMatchObject({ status: 'driver_assigned' });
 });
 
 it('can be cancelled while it waits, and costs nothing', async () => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const { id } = (await dueIn(store, HOUR)).body.order;
-  const body = { reason: 'customer_request' };
-  const path = `/orders/${id}/cancel`;
-  expect((await ask(service, path, { method: 'POST', key: store.apiKey, body })).status).toBe(200);
-  expect(await show(service, store, id)).toMatchObject({ status: 'cancelled', payment_status: 'not_charged' });
+  expect((await cancel(store, id, 'customer_request')).status).toBe(200);
+  expect(await show(store, id)).toMatchObject({ status: 'cancelled', payment_status: 'not_charged' });
   expect((await advance(store, id)).status).toBe(409);
 });
 
 it('with times that cannot be kept is refused by name, and a retry of an order that was taken is not', async () => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const send = (changes: object, key: string) =>
-    ask(service, '/orders/create', {
+    ask('/orders/create', {
       method: 'POST',
       key: store.apiKey,
       headers: { 'idempotency-key': key },
@@ -153,7 +140,7 @@ it('with times that cannot be kept is refused by name, and a retry of an order t
   // This build knew the fields when it took the order, so they make another order.
   expect((await send(late, 'one')).status).toBe(409);
   // The build before ignored them: an upgrade makes its retries no other orders, however late they come.
-  await database.sql`update orders set extras_fingerprint = '2:' where id = ${taken.body.order.id}`;
+  await world.sql`update orders set extras_fingerprint = '2:' where id = ${taken.body.order.id}`;
   const retried = await send(late, 'one');
   expect([retried.status, retried.headers.get('idempotent-replayed')], retried.text).toEqual([201, 'true']);
   expect(retried.body.order).toEqual(taken.body.order);
@@ -164,20 +151,20 @@ it('with times that cannot be kept is refused by name, and a retry of an order t
 });
 
 it('in a batch and in a quote is judged as alone', async () => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const orders = [
     { idempotency_key: 'a', ...orderOf(store, { deliver_by: inMs(60_000) }) },
     { idempotency_key: 'b', ...orderOf(store, { deliver_after: inMs(HOUR), deliver_by: inMs(2 * HOUR) }) },
   ];
   const sent = { method: 'POST', key: store.apiKey };
   type Results = { results: { status: number; error?: { fields: { field: string }[] } }[] };
-  const { body } = await ask<Results>(service, '/orders/batch', { ...sent, body: { orders } });
+  const { body } = await ask<Results>('/orders/batch', { ...sent, body: { orders } });
   expect(body.results.map(({ status }) => status)).toEqual([400, 201]);
   expect(body.results[0]?.error?.fields.map(({ field }) => field)).toEqual(['orders[0].deliver_by']);
 
   type Quoted = { quote: { serviceable: boolean; fields?: { field: string }[] } };
   const quote = async (changes: object) =>
-    (await ask<Quoted>(service, '/quotes', { ...sent, body: orderOf(store, { ...changes }) })).body.quote;
+    (await ask<Quoted>('/quotes', { ...sent, body: orderOf(store, { ...changes }) })).body.quote;
   expect(await quote({ deliver_by: inMs(60_000) })).toMatchObject({
     serviceable: false,
     fields: [{ field: 'deliver_by' }],

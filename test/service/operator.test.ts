@@ -1,75 +1,58 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCli, runCommand, type Said } from '../harness/command-line.ts';
 import { runs } from '../harness/counts.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { STEP_MS } from '../harness/patience.ts';
-import { newDataDir, type Running, startBuiltService } from '../harness/service.ts';
-import {
-  ask,
-  driverOf,
-  newPhone,
-  newPlace,
-  northOf,
-  openPhone,
-  openSocket,
-  place,
-  type Socket,
-  type Store,
-  show,
-  untilOrder,
-} from './clients.ts';
+import { type Environment, newDataDir, startBuiltService } from '../harness/service.ts';
+import { SENDER } from '../harness/vendor-rows.ts';
+import { driverOf, newPhone, newPlace, northOf, type Socket, type Store } from './clients.ts';
+import { useService } from './world.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Times that a store under load is suspended, or its key rotated. */
 const ROUNDS = runs(1, 4);
 const ADDRESS = 'One Test Square, San Francisco, CA 94110';
 
-let database: FreshDatabase;
-let service: Running;
 let stripe: StandIn;
 let twilio: StandIn;
-let env: Record<string, string>;
-const data = newDataDir();
 const sockets: Socket[] = [];
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  stripe = await startStripeStandIn({ ledgerFile: `${data.dataDir}/stripe.jsonl` });
-  twilio = await startTwilioStandIn({ ledgerFile: `${data.dataDir}/twilio.jsonl` });
-  env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
-  service = await startBuiltService({
-    ...env,
+afterAll(async () => {
+  await stripe?.close();
+  await twilio?.close();
+});
+const world = useService(startBuiltService, async (dataDir) => {
+  stripe = await startStripeStandIn({ ledgerFile: `${dataDir}/stripe.jsonl` });
+  twilio = await startTwilioStandIn({ ledgerFile: `${dataDir}/twilio.jsonl` });
+  return {
     LOG_LEVEL: 'debug',
     STRIPE_SECRET_KEY: 'sk_test_secret0123456789',
     STRIPE_API_BASE: stripe.url,
     TWILIO_ACCOUNT_SID: `AC${'7'.repeat(32)}`,
     TWILIO_AUTH_TOKEN: 'twilio-secret-0123456789',
-    TWILIO_FROM: '+15005550006',
+    TWILIO_FROM: SENDER,
     TWILIO_API_BASE: twilio.url,
-  });
+  };
 });
-
-afterAll(async () => {
+const { ask, place, show, untilOrder, openPhone, openSocket } = world;
+afterAll(() => {
   for (const socket of sockets) socket.close();
-  await service?.stop();
-  await stripe?.close();
-  await twilio?.close();
-  await database?.drop();
-  data.remove();
 });
 
 type Printed = Record<string, string>;
-const sameday = <Result = Printed>(...args: string[]) => runCli<Result>(env, ...args);
+/** The settings of commands, which need nothing of the vendors. */
+const env = () => ({ DATABASE_URL: world.databaseUrl, DATA_DIR: world.dataDir, SANDBOX: '1' });
+const sameday = <Result = Printed>(...args: string[]) => runCli<Result>(env(), ...args);
 
 /** Runs a command as a person would, without `--json`, and takes whatever it says. */
-const said = (args: readonly string[], environment = env): Promise<Said> => runCommand(environment, ...args);
+const said = (args: readonly string[], environment: Environment = env()): Promise<Said> =>
+  runCommand(environment, ...args);
 
 /** The same of the built command line, in a process. */
 function saidByProcess(args: readonly string[]): Promise<Said> {
@@ -77,7 +60,7 @@ function saidByProcess(args: readonly string[]): Promise<Said> {
     execFile(
       process.execPath,
       [`${ROOT}dist/cli.js`, ...args],
-      { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, timeout: STEP_MS },
+      { cwd: ROOT, env: { PATH: process.env.PATH, ...env() }, timeout: STEP_MS },
       (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     );
   });
@@ -104,7 +87,7 @@ async function newStore(...options: string[]): Promise<Store> {
 async function newDriver(...options: string[]) {
   const made = await sameday('driver', 'create', '--name', 'Sam Rider', '--phone', '+14155550177', '--yes', ...options);
   expect(made.driver_token).toMatch(/^sdd_[\w-]{32}$/);
-  return driverOf(service, made.driver_id ?? '', made.driver_token ?? '');
+  return driverOf(world.service, made.driver_id ?? '', made.driver_token ?? '');
 }
 
 describe('an application', () => {
@@ -130,13 +113,13 @@ describe('an application', () => {
       address: ADDRESS,
       point: { lat: 37.76, lng: -122.42 },
     };
-    expect((await place(service, store)).status).toBe(201);
+    expect((await place(store)).status).toBe(201);
     expect(await sameday('retailer', 'show', id)).toMatchObject({
       status: 'approved',
       retailer_id: store.retailerId,
       decided_at: expect.stringMatching(/^\d{4}-/),
     });
-    const [stores] = await database.sql`select count(*)::int as n from retailers where name = 'Blue Door Books'`;
+    const [stores] = await world.sql`select count(*)::int as n from retailers where name = 'Blue Door Books'`;
     const again = await said(['retailer', 'approve', id]);
     expect([again.code, again.stdout, again.stderr.split('\n').at(-2)]).toEqual([
       1,
@@ -144,13 +127,13 @@ describe('an application', () => {
       'That application was approved before.',
     ]);
     expect((await said(['retailer', 'reject', id, '--reason', 'late'])).code).toBe(1);
-    const [after] = await database.sql`select count(*)::int as n from retailers where name = 'Blue Door Books'`;
+    const [after] = await world.sql`select count(*)::int as n from retailers where name = 'Blue Door Books'`;
     expect(after?.n).toBe(stores?.n);
   });
 
   it('is recorded with the reason where it is rejected, and makes no store', async () => {
     const { application_id: id = '' } = await apply();
-    const [before] = await database.sql`select count(*)::int as n from retailers`;
+    const [before] = await world.sql`select count(*)::int as n from retailers`;
     await sameday('retailer', 'reject', id, '--reason', 'outside of the area');
     expect(await sameday('retailer', 'show', id)).toMatchObject({
       status: 'rejected',
@@ -162,7 +145,7 @@ describe('an application', () => {
     expect((await sameday<{ applications: Printed[] }>('retailer', 'list')).applications).not.toContainEqual(
       expect.objectContaining({ application_id: id }),
     );
-    const [after] = await database.sql`select count(*)::int as n from retailers`;
+    const [after] = await world.sql`select count(*)::int as n from retailers`;
     expect(after?.n).toBe(before?.n);
   });
 });
@@ -189,7 +172,7 @@ describe('a store', () => {
     const driver = await newDriver();
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
-    const { body } = await place(service, store);
+    const { body } = await place(store);
     expect(body.order.payment_status).toBe('paid');
     expect(stripe.entries()).toContainEqual(
       expect.objectContaining({ customer: 'cus_of_ours', paymentMethod: 'pm_card_mastercard' }),
@@ -209,8 +192,8 @@ describe('a store', () => {
     const driver = await newDriver();
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
-    const { body } = await place(service, store);
-    await untilOrder(service, store, body.order.id, { payment_failure_code: 'no_card_on_file' });
+    const { body } = await place(store);
+    await untilOrder(store, body.order.id, { payment_failure_code: 'no_card_on_file' });
     await driver.duty(false);
   });
 
@@ -228,7 +211,7 @@ describe('a store', () => {
     const store = await newStore();
     const setRate = (rate: string) => sameday('retailer', 'set-rate', store.retailerId, '--per-second', rate);
     const statuses = async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => place(service, store)));
+      const answers = await Promise.all(Array.from({ length: 10 }, () => place(store)));
       return new Set(answers.map(({ status }) => status));
     };
     expect(await statuses()).toEqual(new Set([201]));
@@ -248,11 +231,11 @@ describe('a store', () => {
       await sameday('retailer', 'suspend', store.retailerId);
       expect(await load.statusesFromNowOn(60)).toEqual([401]);
       await sameday('retailer', 'activate', store.retailerId);
-      expect((await place(service, store)).status).toBe(201);
+      expect((await place(store)).status).toBe(201);
       expect(await load.statusesFromNowOn(60)).toEqual([201]);
     }
     await load.stop();
-    const [row] = await database.sql`select count(*)::int as n from orders where retailer_id = ${store.retailerId}`;
+    const [row] = await world.sql`select count(*)::int as n from orders where retailer_id = ${store.retailerId}`;
     expect(row?.n).toBe(load.created() + ROUNDS);
   });
 
@@ -266,7 +249,7 @@ describe('a store', () => {
       await load.stop();
       expect(rotated.api_key).not.toBe(store.apiKey);
       store = { ...store, apiKey: rotated.api_key ?? '' };
-      expect((await place(service, store)).status).toBe(201);
+      expect((await place(store)).status).toBe(201);
     }
     const shown = await sameday<{ keys: Printed[] }>('retailer', 'show', store.retailerId);
     expect(shown.keys.map(({ revoked_at }) => revoked_at === null)).toEqual([
@@ -277,8 +260,8 @@ describe('a store', () => {
 
   it('that is suspended, or whose key was rotated, is a stranger to other routes within a second', async () => {
     const store = await newStore();
-    const { body } = await place(service, store);
-    const read = async () => (await ask(service, `/orders/${body.order.id}`, { key: store.apiKey })).status;
+    const { body } = await place(store);
+    const read = async () => (await ask(`/orders/${body.order.id}`, { key: store.apiKey })).status;
     expect(await read()).toBe(200);
     await sameday('retailer', 'suspend', store.retailerId);
     expect(await knownFor(read)).toBeLessThan(1_000);
@@ -311,7 +294,7 @@ function startLoad(store: Store) {
   const clients = Array.from({ length: 6 }, async () => {
     while (!stopped) {
       const sentAt = performance.now();
-      const { status } = await place(service, store);
+      const { status } = await place(store);
       if (status === 201) created++;
       finished.push({ sentAt, status });
     }
@@ -349,16 +332,16 @@ describe('a driver', () => {
   it('who is deactivated gets no order from then on, and is signed out within a second', async () => {
     const store = await newStore();
     const driver = await newDriver();
-    const phone = await openPhone(service, driver.token);
+    const phone = await openPhone(driver.token);
     sockets.push(phone);
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
     await sameday('driver', 'deactivate', driver.id, '--yes');
-    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
-    const read = async () => (await ask(service, '/driver/orders', { key: driver.token })).status;
+    expect((await place(store)).body.order.status).toBe('pending_dispatch');
+    const read = async () => (await ask('/driver/orders', { key: driver.token })).status;
     expect(await knownFor(read)).toBeLessThan(1_000);
     await expect.poll(() => phone.closedWith()).toBe(4401);
-    const again = await openSocket(service, '/driver/live');
+    const again = await openSocket('/driver/live');
     sockets.push(again);
     again.send({ type: 'hello', token: driver.token });
     await expect.poll(() => again.closedWith()).toBe(4401);
@@ -369,7 +352,7 @@ describe('a driver', () => {
     const [driver, next] = [await newDriver(), await newDriver()];
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
-    const { body } = await place(service, store);
+    const { body } = await place(store);
     await next.at(northOf(store.point, 200));
     await next.duty(true);
     expect(await sameday('driver', 'deactivate', driver.id, '--yes')).toMatchObject({
@@ -377,8 +360,8 @@ describe('a driver', () => {
       released_order_id: body.order.id,
       carried_order_id: null,
     });
-    await untilOrder(service, store, body.order.id, { status: 'driver_assigned', driver_id: next.id });
-    await knownFor(async () => (await ask(service, '/driver/orders', { key: driver.token })).status);
+    await untilOrder(store, body.order.id, { status: 'driver_assigned', driver_id: next.id });
+    await knownFor(async () => (await ask('/driver/orders', { key: driver.token })).status);
   });
 
   it('who is deactivated with the parcel in hand delivers it, and is signed out then', async () => {
@@ -387,9 +370,9 @@ describe('a driver', () => {
     const at = northOf(store.point, 100);
     await driver.at(at);
     await driver.duty(true);
-    const { body } = await place(service, store);
+    const { body } = await place(store);
     const id = body.order.id;
-    const phone = await openPhone(service, driver.token);
+    const phone = await openPhone(driver.token);
     sockets.push(phone);
     expect((await driver.pickUp(id)).status).toBe(200);
     expect(await sameday('driver', 'deactivate', driver.id, '--yes')).toMatchObject({
@@ -400,17 +383,17 @@ describe('a driver', () => {
     const state = () => phone.messages.filter(({ type }) => type === 'state').at(-1);
     await expect.poll(state).toMatchObject({ on_duty: false, order: { id, status: 'picked_up' } });
     const duty = (onDuty: boolean) =>
-      ask(service, '/driver/duty', { method: 'PUT', key: driver.token, body: { on_duty: onDuty } });
+      ask('/driver/duty', { method: 'PUT', key: driver.token, body: { on_duty: onDuty } });
     expect([(await duty(true)).status, (await duty(false)).status]).toEqual([409, 200]);
     const moved = { method: 'POST', key: driver.token, body: northOf(store.point, 150) };
-    expect((await ask(service, '/driver/location', moved)).body).toMatchObject({ taken: true });
-    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    expect((await ask('/driver/location', moved)).body).toMatchObject({ taken: true });
+    expect((await place(store)).body.order.status).toBe('pending_dispatch');
     const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
       .jpeg()
       .toBuffer();
     expect((await driver.deliver(id, photo)).status).toBe(200);
-    expect(await show(service, store, id)).toMatchObject({ status: 'delivered', driver_id: driver.id });
-    const read = async () => (await ask(service, '/driver/orders', { key: driver.token })).status;
+    expect(await show(store, id)).toMatchObject({ status: 'delivered', driver_id: driver.id });
+    const read = async () => (await ask('/driver/orders', { key: driver.token })).status;
     expect(await knownFor(read)).toBeLessThan(1_000);
     await expect.poll(() => phone.closedWith()).toBe(4401);
   });
@@ -423,8 +406,8 @@ describe('an order', () => {
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
     const customer = { name: 'Jo Ng', email: 'jo@example.com', phone: newPhone(), sms_opt_in: true };
-    const { body } = await place(service, store, { customer });
-    await untilOrder(service, store, body.order.id, { payment_status: 'paid', sms_status: 'sent' });
+    const { body } = await place(store, { customer });
+    await untilOrder(store, body.order.id, { payment_status: 'paid', sms_status: 'sent' });
     const assigned = await sameday<Printed[]>('order', 'list', '--status', 'driver_assigned');
     expect(assigned).toContainEqual(expect.objectContaining({ order_id: body.order.id, store: 'Corner Market' }));
     const delivered = await sameday<Printed[]>('order', 'list', '--status', 'delivered');
@@ -448,11 +431,11 @@ describe('an order', () => {
     const driver = await newDriver('--tiers', 'scheduled');
     await driver.at(northOf(store.point, 40_000));
     await driver.duty(true);
-    const { body } = await place(service, store, { delivery_tier: 'scheduled' });
+    const { body } = await place(store, { delivery_tier: 'scheduled' });
     expect(body.order.status).toBe('pending_dispatch');
     expect(await sameday('order', 'redispatch', body.order.id)).toMatchObject({ redispatch: 'asked' });
     await driver.at(store.point);
-    await untilOrder(service, store, body.order.id, { status: 'driver_assigned', driver_id: driver.id });
+    await untilOrder(store, body.order.id, { status: 'driver_assigned', driver_id: driver.id });
     const again = await said(['order', 'redispatch', body.order.id]);
     expect([again.code, again.stderr]).toEqual([1, 'No such order is waiting.\n']);
   });
@@ -466,15 +449,15 @@ describe('a failed job', () => {
     const driver = await newDriver();
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
-    const { id } = (await place(service, store)).body.order;
-    await untilOrder(service, store, id, { payment_status: 'failed' });
+    const { id } = (await place(store)).body.order;
+    await untilOrder(store, id, { payment_status: 'failed' });
     const [job] = await jobsOf(id);
     expect(job).toMatchObject({ queue: 'charge', failure_code: 'generic_decline', store: 'Corner Market' });
     expect(job?.vendor_says).toMatch(/^Your card /);
     await sameday('retailer', 'set-card', store.retailerId, '--test-card', 'ok');
     const retry = ['job', 'retry', String(job?.job_id)] as const;
     expect(await sameday(...retry)).toMatchObject({ order_id: id, job: 'owed' });
-    await untilOrder(service, store, id, { payment_status: 'paid' });
+    await untilOrder(store, id, { payment_status: 'paid' });
     expect(await said(retry)).toMatchObject({ code: 1, stderr: 'There is no such failed job.\n' });
     expect(await jobsOf(id)).toEqual([]);
   });
@@ -482,13 +465,13 @@ describe('a failed job', () => {
   it('of a text does not name the phone, is tried again while that is useful, and is dropped with --yes', async () => {
     const store = await newStore();
     const customer = { name: 'Lee', email: 'lee@example.com', phone: '+15005550001', sms_opt_in: true };
-    const { id } = (await place(service, store, { customer })).body.order;
+    const { id } = (await place(store, { customer })).body.order;
     const failed = async () => (await jobsOf(id)).map(({ job_id, vendor_says }) => [job_id, vendor_says]);
     await expect.poll(failed).toHaveLength(1);
     const [[first, words] = []] = await failed();
     expect(words).toBe("The 'To' number the phone is not a valid phone number.");
     // As if it had been refused a while ago: a text of just now is looked up first.
-    await database.sql`update messages set counted_at = counted_at - interval '1 hour' where order_id = ${id}`;
+    await world.sql`update messages set counted_at = counted_at - interval '1 hour' where order_id = ${id}`;
     await sameday('job', 'retry', String(first));
     await expect.poll(failed).toMatchObject([[expect.any(Number), words]]);
     const [[second] = []] = await failed();
@@ -497,7 +480,7 @@ describe('a failed job', () => {
     expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('Add --yes to do it.')]);
     expect(await sameday('job', 'drop', String(second), '--yes')).toMatchObject({ job: 'dropped' });
     expect(await failed()).toEqual([]);
-    await database.sql`
+    await world.sql`
       update outbox set failure_code = 'outcome_unknown', settled_at = null where id = ${second ?? 0}`;
     expect(await said(['job', 'retry', String(second)])).toMatchObject({
       stderr: 'The text may have arrived, so it is not sent again.\n',
@@ -508,19 +491,19 @@ describe('a failed job', () => {
 describe('a tier', () => {
   it("'s new fee is the next order's, and orders already created keep theirs", async () => {
     const store = await newStore();
-    const before = await place(service, store, { delivery_tier: 'priority' });
+    const before = await place(store, { delivery_tier: 'priority' });
     expect(before.body.order.delivery_fee).toBe(1299);
     for (const fee of [1450, 50, 1_000_000, 1299]) {
       const changed = await sameday('tier', 'set', 'priority', '--fee-cents', String(fee), '--yes');
       expect(changed).toMatchObject({ id: 'priority', fee_cents: fee, payout_cents: 950 });
       // The running service hears of it by a notice.
-      const feeOf = async () => (await place(service, store, { delivery_tier: 'priority' })).body.order.delivery_fee;
+      const feeOf = async () => (await place(store, { delivery_tier: 'priority' })).body.order.delivery_fee;
       await expect.poll(feeOf).toBe(fee);
-      expect((await place(service, store)).body.order.delivery_fee).toBe(799);
+      expect((await place(store)).body.order.delivery_fee).toBe(799);
     }
     const tiers = await sameday<Printed[]>('tier', 'list');
     expect(tiers.map(({ id }) => id).toSorted()).toEqual(['priority', 'scheduled', 'standard']);
-    expect((await show(service, store, before.body.order.id)).delivery_fee).toBe(1299);
+    expect((await show(store, before.body.order.id)).delivery_fee).toBe(1299);
   });
 });
 
@@ -530,12 +513,12 @@ describe('a delivery that was none', () => {
     const driver = await newDriver();
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
-    const { body } = await place(service, store);
+    const { body } = await place(store);
     const id = body.order.id;
-    await untilOrder(service, store, id, { payment_status: 'paid' });
+    await untilOrder(store, id, { payment_status: 'paid' });
     expect((await driver.pickUp(id)).status).toBe(200);
     // As if they had waited.
-    await database.sql`update orders set assigned_at = now() - interval '20 minutes' where id = ${id}`;
+    await world.sql`update orders set assigned_at = now() - interval '20 minutes' where id = ${id}`;
     const pixel = await sharp({ create: { width: 1, height: 1, channels: 3, background: 'white' } })
       .jpeg()
       .toBuffer();
@@ -554,7 +537,7 @@ describe('a correction', () => {
     const driver = await newDriver('--tiers', 'priority');
     await driver.at(northOf(store.point, 100));
     await driver.duty(true);
-    expect((await place(service, store)).body.order.status).toBe('pending_dispatch');
+    expect((await place(store)).body.order.status).toBe('pending_dispatch');
     const corrected = await sameday('driver', 'set', driver.id, '--tiers', 'standard', '--name', 'Sam Ryder');
     expect(corrected).toMatchObject({ name: 'Sam Ryder', phone: '+14155550177', tiers: ['standard'] });
     await expect.poll(async () => (await driver.state()).order).not.toBeNull();
@@ -582,7 +565,7 @@ describe('a command that cannot be undone, or costs', () => {
   it('says what it would do, and does it with --yes', async () => {
     const store = await newStore();
     const driver = await newDriver();
-    const order = (of: Store) => place(service, of);
+    const order = (of: Store) => place(of);
     const at = ['--lat', '1', '--lng', '1'];
     for (const [args, sentence] of [
       [['retailer', 'rotate-key', store.retailerId], 'ends the keys of “Corner Market” at once'],
@@ -636,7 +619,7 @@ describe('a name with controls', () => {
     const create = ['--address', `${ADDRESS} 94110`, '--lat', '1', '--lng', '1'];
     expect((await said(['retailer', 'create', '--name', hostile, ...create])).code).toBe(1);
     const store = await newStore();
-    await database.sql`update retailers set name = ${hostile} where id = ${store.retailerId}`;
+    await world.sql`update retailers set name = ${hostile} where id = ${store.retailerId}`;
     for (const command of [
       ['retailer', 'show', store.retailerId],
       ['retailer', 'list', '--search', store.retailerId],
@@ -652,7 +635,7 @@ describe('a name with controls', () => {
 
 describe('stats', () => {
   it('count orders, payments, texts, drivers and what the queues owe', async () => {
-    const [orders] = await database.sql`select count(*)::int as n from orders`;
+    const [orders] = await world.sql`select count(*)::int as n from orders`;
     const stats = await sameday<Record<string, Record<string, number>>>('stats');
     expect(stats.mode).toBe('sandbox');
     expect(Object.values(stats.orders_last_day ?? {}).reduce((sum, n) => sum + n, 0)).toBe(orders?.n);
@@ -742,8 +725,8 @@ describe('a command that cannot be done', () => {
   it('changes nothing', async () => {
     const tiers = await sameday<Printed[]>('tier', 'list');
     expect(tiers.find((tier) => tier.id === 'standard')).toMatchObject({ fee_cents: 799, max_radius_meters: 25_000 });
-    const [made] = await database.sql`select count(*)::int as n from retailers where name = 'A'`;
-    const [hired] = await database.sql`select count(*)::int as n from drivers where name = 'A'`;
+    const [made] = await world.sql`select count(*)::int as n from retailers where name = 'A'`;
+    const [hired] = await world.sql`select count(*)::int as n from drivers where name = 'A'`;
     expect([made?.n, hired?.n]).toEqual([0, 0]);
   });
 
@@ -812,41 +795,41 @@ describe('secrets and personal data', () => {
     const status = { kind: 'status', status: 500, effect: 'before', sticky: false } as const;
     stripe.orderFaults({ next: [status, { kind: 'reset', effect: 'after' }, { kind: 'rate_limit' }] });
     twilio.orderFaults({ next: [{ kind: 'rate_limit' }, { kind: 'reset', effect: 'after' }, status] });
-    const first = await place(service, store, body);
+    const first = await place(store, body);
     const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
     const { id, tracking_token: token } = first.body.order;
-    const viewer = await openSocket(service, `/track/${token}/live`);
+    const viewer = await openSocket(`/track/${token}/live`);
     sockets.push(viewer);
-    await untilOrder(service, store, id, { payment_status: 'paid', sms_status: 'sent' });
+    await untilOrder(store, id, { payment_status: 'paid', sms_status: 'sent' });
     await driver.deliver(id, photo, 'image/png');
     await driver.pickUp(id);
     await driver.deliver(id, Buffer.from(customer.name), 'image/png');
     await driver.deliver(id, photo, 'image/png');
-    await ask(service, `/track/${token}`);
-    await ask(service, `/track/${token}/photo`);
+    await ask(`/track/${token}`);
+    await ask(`/track/${token}/photo`);
     viewer.send(customer.name);
-    const second = await place(service, store, { ...body, customer: { ...customer, phone: '+15005550001' } });
-    await untilOrder(service, store, second.body.order.id, { sms_status: 'failed' });
-    await place(service, store, { ...body, delivery_tier: customer.name });
-    await place(service, { ...store, apiKey: `${store.apiKey}x` }, body);
+    const second = await place(store, { ...body, customer: { ...customer, phone: '+15005550001' } });
+    await untilOrder(store, second.body.order.id, { sms_status: 'failed' });
+    await place(store, { ...body, delivery_tier: customer.name });
+    await place({ ...store, apiKey: `${store.apiKey}x` }, body);
     const malformed = { 'content-type': 'application/json' };
     const post = { method: 'POST', key: store.apiKey, headers: malformed };
-    await ask(service, '/orders/create', { ...post, body: `{"name": "${customer.name}", ` });
-    await ask(service, '/orders/create', { ...post, body: customer.name, headers: { 'content-type': 'text/plain' } });
-    await ask(service, `/orders/${encodeURIComponent(customer.name)}`, { key: store.apiKey });
+    await ask('/orders/create', { ...post, body: `{"name": "${customer.name}", ` });
+    await ask('/orders/create', { ...post, body: customer.name, headers: { 'content-type': 'text/plain' } });
+    await ask(`/orders/${encodeURIComponent(customer.name)}`, { key: store.apiKey });
     await sameday('retailer', 'suspend', store.retailerId);
-    await place(service, store, body);
+    await place(store, body);
 
-    const log = service.output();
+    const log = world.output();
     const lines = log.split('\n').filter((line) => line.startsWith('{'));
     expect(lines.length).toBeGreaterThan(10);
     expect(log).toContain('request refused');
     expect(log).toContain('a job is tried again later');
     const personal = [...Object.values(dropoff).filter((value) => value.length > 5), 'Quackenbush', 'Winifred'];
     const digits = [customer.phone.slice(1), '15005550001', '4155550177'];
-    const vendors = ['sk_test_secret0123456789', 'twilio-secret-0123456789', new URL(database.url).password];
+    const vendors = ['sk_test_secret0123456789', 'twilio-secret-0123456789', new URL(world.databaseUrl).password];
     const all = [...secrets, store.apiKey, driver.token, token, customer.email, ...personal, ...digits, ...vendors];
     for (const secret of [...all, ADDRESS, 'Corner Market', 'Sam Rider']) {
       expect(secret.length).toBeGreaterThan(4);
@@ -859,7 +842,7 @@ describe('secrets and personal data', () => {
 
 /** Every row of every table of ours and of the queues, as text. */
 async function dumpDatabase(): Promise<string> {
-  const { sql } = database;
+  const { sql } = world;
   const tables = await sql`
     select format('%I.%I', schemaname, tablename) as name from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema')`;

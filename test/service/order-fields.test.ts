@@ -1,24 +1,13 @@
-import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addFreeDriver, addStore, ask, northOf, openPhone, openSocket, orderOf, place, show } from './clients.ts';
+import { expect, test } from 'vitest';
+import { jpeg } from '../harness/photo.ts';
+import { startServiceHere } from '../harness/service-here.ts';
+import { northOf, orderOf } from './clients.ts';
+import { useService } from './world.ts';
 
 const TRACKING_URL = 'https://track.sameday.test';
 
-let database: FreshDatabase;
-let service: ServiceHere;
-const data = newDataDir();
-beforeAll(async () => {
-  database = await freshDatabase();
-  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir, TRACKING_URL });
-});
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-  data.remove();
-});
+const world = useService(startServiceHere, { TRACKING_URL });
+const { addStore, addFreeDriver, ask, place, show, openPhone, openSocket } = world;
 
 const FIELDS = {
   external_id: 'A-1001',
@@ -35,26 +24,26 @@ type Reply = { order: Record<string, unknown>; warnings?: { field: string; messa
 
 function send(body: object, key: string, idempotencyKey: string) {
   const headers = { 'idempotency-key': idempotencyKey };
-  return ask<Reply>(service, '/orders/create', { method: 'POST', key, body, headers });
+  return ask<Reply>('/orders/create', { method: 'POST', key, body, headers });
 }
 
 test('an order with every field is told back to its store, and found by its number', async () => {
-  const store = await addStore(database.sql);
-  const created = await place(service, store, FIELDS);
+  const store = await addStore();
+  const created = await place(store, FIELDS);
   expect(created.status, created.text).toBe(201);
   const { id, tracking_token } = created.body.order;
   const tracking_url = `${TRACKING_URL}/track/${tracking_token}`;
   expect(created.body.order).toMatchObject({ tracking_url, external_id: 'A-1001' });
   expect(created.body).not.toHaveProperty('warnings');
-  expect(await show(service, store, id)).toMatchObject({ tracking_url, ...FIELDS });
+  expect(await show(store, id)).toMatchObject({ tracking_url, ...FIELDS });
 
-  const plain = (await place(service, store)).body.order;
+  const plain = (await place(store)).body.order;
   expect(plain).toMatchObject({ external_id: null });
   const nothing = { external_id: null, metadata: {}, items: [], pickup_instructions: null, dropoff_instructions: null };
-  expect(await show(service, store, plain.id)).toMatchObject({ ...nothing, leave_at_door: false });
+  expect(await show(store, plain.id)).toMatchObject({ ...nothing, leave_at_door: false });
 
   const list = async (query: string) => {
-    const { body } = await ask<{ orders: { id: string; external_id: string }[] }>(service, `/orders?${query}`, {
+    const { body } = await ask<{ orders: { id: string; external_id: string }[] }>(`/orders?${query}`, {
       key: store.apiKey,
     });
     return body.orders.map((order) => [order.id, order.external_id]);
@@ -66,13 +55,13 @@ test('an order with every field is told back to its store, and found by its numb
   expect(await list(`created_before=${created_at}`)).toEqual([[id, 'A-1001']]);
 
   const longest = '🛵'.repeat(255);
-  const long = (await place(service, store, { external_id: longest })).body.order;
+  const long = (await place(store, { external_id: longest })).body.order;
   const query = new URLSearchParams({ external_id: longest, status: long.status, created_after: long.created_at });
   expect(await list(String(query))).toEqual([[long.id, longest]]);
 });
 
 test('unknown fields are ignored and named, in a retry too, and bad ones refused by name', async () => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const customer = { name: 'Jo', email: 'jo@example.com', phone: '+14155550123', fone: '1' };
   const body = orderOf(store, { ...FIELDS, fee: 1, customer });
   const warnings = ['customer.fone', 'fee'].map((field) => ({
@@ -87,7 +76,7 @@ test('unknown fields are ignored and named, in a retry too, and bad ones refused
     expect(reply.body.order.id).toBe(first.body.order.id);
     expect(reply.body.order.external_id).toBe('A-1001');
   }
-  const bad = await place(service, store, {
+  const bad = await place(store, {
     items: [FIELDS.items[0], { name: 'x', quantity: 0 }],
     metadata: { foo: 1 },
   });
@@ -98,13 +87,13 @@ test('unknown fields are ignored and named, in a retry too, and bad ones refused
 });
 
 test('a retry over an upgrade gets its order, whatever fields the build before did not know', async () => {
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const body = orderOf(store, FIELDS);
   const { body: first } = await send(body, store.apiKey, 'key');
   const other = await send({ ...body, external_id: 'B' }, store.apiKey, 'key');
   expect([other.status, (await send(body, store.apiKey, 'key')).status]).toEqual([409, 201]);
   // What the build before stored of such an order: none of the fields, and its own fingerprint.
-  await database.sql`
+  await world.sql`
     update orders set extras_fingerprint = null, external_id = null, metadata = null, items = null
     where id = ${String(first.order.id)}`;
   const retried = await send(body, store.apiKey, 'key');
@@ -114,33 +103,30 @@ test('a retry over an upgrade gets its order, whatever fields the build before d
 });
 
 test('the customer changes the notes until the pickup, and driver, store and other pages see them at once', async () => {
-  const store = await addStore(database.sql);
-  const driver = await addFreeDriver(service, database.sql, northOf(store.point, 100));
-  const { order } = (await place(service, store, FIELDS)).body;
+  const store = await addStore();
+  const driver = await addFreeDriver(northOf(store.point, 100));
+  const { order } = (await place(store, FIELDS)).body;
   expect(order.status).toBe('driver_assigned');
-  const phone = await openPhone(service, driver.token);
-  const page = await openSocket(service, `/track/${order.tracking_token}/live`);
-  const put = (body: object) => ask(service, `/track/${order.tracking_token}/dropoff`, { method: 'PUT', body });
+  const phone = await openPhone(driver.token);
+  const page = await openSocket(`/track/${order.tracking_token}/live`);
+  const put = (body: object) => ask(`/track/${order.tracking_token}/dropoff`, { method: 'PUT', body });
   const changed = await put({ dropoff_instructions: 'Gate code 99 <i>', leave_at_door: false });
   expect(changed.status, changed.text).toBe(200);
   const notes = { instructions: 'Gate code 99 <i>', leave_at_door: false };
   await expect.poll(() => phone.messages.at(-1)).toMatchObject({ order: { dropoff: notes } });
   await expect.poll(() => page.messages.at(-1)).toMatchObject({ type: 'order', order: { dropoff_notes: notes } });
-  const shown = await show(service, store, order.id);
+  const shown = await show(store, order.id);
   expect(shown).toMatchObject({ dropoff_instructions: 'Gate code 99 <i>', leave_at_door: false });
   const event = shown.events.find(({ type }) => type === 'dropoff_changed');
   expect(event?.data).toBeNull();
-  expect(service.output()).not.toContain('Gate code');
+  expect(world.output()).not.toContain('Gate code');
 
   expect((await driver.pickUp(order.id)).status).toBe(200);
   expect((await put({ dropoff_instructions: null, leave_at_door: true })).body.error.code).toBe('illegal_transition');
   expect((await driver.state()).order).toMatchObject({ items: FIELDS.items, dropoff: notes });
-  const status = await ask<{ order: object }>(service, `/track/${order.tracking_token}/status`);
+  const status = await ask<{ order: object }>(`/track/${order.tracking_token}/status`);
   expect(status.body.order).toMatchObject({ dropoff_notes: null });
   expect(status.text).not.toContain('Gate code');
-  const photo = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#777' } })
-    .jpeg()
-    .toBuffer();
-  expect((await driver.deliver(order.id, photo)).status).toBe(200);
+  expect((await driver.deliver(order.id, await jpeg())).status).toBe(200);
   for (const socket of [phone, page]) socket.close();
 });

@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { WEBHOOK_TESTS_PER_MINUTE } from '../../src/events/webhook-test.ts';
 import { MAX_WEBHOOKS_SET } from '../../src/limits.ts';
-import { runCli } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
+import { startServiceHere } from '../harness/service-here.ts';
 import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
-import { type Answer, addFreeDriver, addStore, ask, type Body, place, type Store, untilOrder } from './clients.ts';
+import type { Body, Store } from './clients.ts';
+import { useService } from './world.ts';
+
+const world = useService(startServiceHere, { LOG_LEVEL: 'debug' });
+const { addStore, addFreeDriver, ask, place, untilOrder, cli } = world;
 
 type Webhook = { readonly id: string; readonly secret?: string } & Readonly<Record<string, unknown>>;
 type Delivery = { readonly id: string; readonly type: string; readonly order_id: string; readonly status: string };
@@ -19,31 +20,18 @@ type WebhookBody = Body & {
   readonly next_cursor: string | null;
 };
 
-let database: FreshDatabase;
-let service: ServiceHere;
 let receiver: WebhookReceiver;
-let cli: <Result = Record<string, string>>(...args: string[]) => Promise<Result>;
-const data = newDataDir();
 /** What the receiver answers at a path, where that is not 204; null never answers. */
 const answers = new Map<string, number | null>();
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', LOG_LEVEL: 'debug' };
-  cli = (...args) => runCli(env, ...args);
-  service = await startServiceHere(env);
   receiver = await startWebhookReceiver(({ path }) => (answers.has(path) ? (answers.get(path) ?? null) : 204));
 });
 afterAll(async () => {
-  await service?.stop();
   receiver?.close();
-  await database?.drop();
-  data.remove();
 });
 
-function call(store: Store, method: string, path: string, body?: object): Promise<Answer<WebhookBody>> {
-  return ask<WebhookBody>(service, path, { method, key: store.apiKey, ...(body ? { body } : {}) });
-}
+const call = world.send<WebhookBody>;
 
 /** A path of the receiver that no other test has. */
 const newPath = () => `/${newId()}`;
@@ -66,7 +54,7 @@ const deliveriesOf = async (store: Store, id: string, query = '') =>
 
 describe('a store’s webhook', () => {
   it('is added, shown without its secret, changed and removed with the store’s key', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     expect((await call(store, 'GET', '/webhooks')).body).toEqual({ success: true, webhooks: [] });
     const path = newPath();
     const { secret, ...added } = await add(store, path, ['order.paid']);
@@ -91,14 +79,14 @@ describe('a store’s webhook', () => {
   });
 
   it('is told of what its filter has, signed with its own secret, and of nothing else', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const [all, some, none] = [newPath(), newPath(), newPath()];
     const first = await add(store, all);
     const second = await add(store, some, ['order.cancelled', 'order.paid']);
     await add(store, none, ['order.returned']);
-    const driver = await addFreeDriver(service, database.sql, store.point);
-    const { id } = (await place(service, store)).body.order;
-    await untilOrder(service, store, id, { payment_status: 'paid' });
+    const driver = await addFreeDriver(store.point);
+    const { id } = (await place(store)).body.order;
+    await untilOrder(store, id, { payment_status: 'paid' });
     expect((await cancel(store, id)).status).toBe(200);
     await untilSeen(all, 'order.refunded');
     await untilSeen(some, 'order.cancelled');
@@ -116,12 +104,12 @@ describe('a store’s webhook', () => {
   });
 
   it('that is down does not hold back the other one, and its deliveries say why', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const [down, up] = [newPath(), newPath()];
     answers.set(down, 503);
     const broken = await add(store, down, ['order.cancelled']);
     await add(store, up, ['order.cancelled']);
-    const { id } = (await place(service, store)).body.order;
+    const { id } = (await place(store)).body.order;
     await cancel(store, id);
     await untilSeen(up, 'order.cancelled');
     await expect
@@ -136,7 +124,7 @@ describe('a store’s webhook', () => {
   });
 
   it('whose secret is rotated is signed by both secrets for a day, and then by the new one alone', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const path = newPath();
     const { id, secret: old } = await add(store, path);
     const rotated = await call(store, 'POST', `/webhooks/${id}/rotate-secret`);
@@ -150,29 +138,29 @@ describe('a store’s webhook', () => {
     };
     expect(await verifiedBy(old)).not.toThrow();
     expect(await verifiedBy(secret)).not.toThrow();
-    await database.sql`update webhooks set old_secret_until = now() - interval '1 second' where id = ${id}`;
+    await world.sql`update webhooks set old_secret_until = now() - interval '1 second' where id = ${id}`;
     expect(await verifiedBy(old)).toThrow(/signature/);
     expect(await verifiedBy(secret)).not.toThrow();
   });
 
   it('that is removed while deliveries wait gets none of them', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const path = newPath();
     answers.set(path, 500);
     const { id } = await add(store, path, ['order.cancelled']);
-    const order = (await place(service, store)).body.order;
+    const order = (await place(store)).body.order;
     await cancel(store, order.id);
     await untilSeen(path, 'order.cancelled');
     const tries = seenAt(path).length;
     expect((await call(store, 'DELETE', `/webhooks/${id}`)).status).toBe(200);
-    const ended = () => database.sql`select status, result from webhook_deliveries where webhook_id = ${id}`;
+    const ended = () => world.sql`select status, result from webhook_deliveries where webhook_id = ${id}`;
     await expect.poll(ended).toMatchObject([{ status: 'failed' }]);
     expect(seenAt(path).length).toBeLessThanOrEqual(tries + 1);
     expect((await call(store, 'GET', `/webhooks/${id}/deliveries`)).status).toBe(404);
   });
 
   it('is one of five at most, the operator’s included', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     await cli('retailer', 'set-webhook', store.retailerId, '--url', `${receiver.url}${newPath()}`);
     for (let i = 1; i < MAX_WEBHOOKS_SET; i++) await add(store, newPath());
     const refused = await call(store, 'POST', '/webhooks', { url: receiver.url });
@@ -182,7 +170,7 @@ describe('a store’s webhook', () => {
 
 describe('a test of a webhook', () => {
   it('is sent at once, signed, and says what the receiver answered; it is not kept', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const path = newPath();
     const { id, secret } = await add(store, path, ['order.paid']);
     const { status, body } = await call(store, 'POST', `/webhooks/${id}/test`);
@@ -205,18 +193,18 @@ describe('a test of a webhook', () => {
   });
 
   it('says one word where no server answers, whether the address exists or not', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const { id } = await add(store, newPath());
     for (const url of ['https://no-such-host.invalid/', 'http://127.0.0.1:1/']) {
-      await database.sql`update webhooks set url = ${url} where id = ${id}`;
+      await world.sql`update webhooks set url = ${url} where id = ${id}`;
       expect((await call(store, 'POST', `/webhooks/${id}/test`)).body.test.result).toBe('unreachable');
     }
-    await database.sql`update webhooks set url = 'http://10.0.0.1/' where id = ${id}`;
+    await world.sql`update webhooks set url = 'http://10.0.0.1/' where id = ${id}`;
     expect((await call(store, 'POST', `/webhooks/${id}/test`)).body.test.result).toBe('unreachable');
   });
 
   it('ends within its time-out, and a second one meanwhile is refused', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const path = newPath();
     answers.set(path, null);
     const { id } = await add(store, path);
@@ -228,7 +216,7 @@ describe('a test of a webhook', () => {
   });
 
   it('is made so often a minute, and no more', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const { id } = await add(store, newPath());
     for (let i = 0; i < WEBHOOK_TESTS_PER_MINUTE; i++) {
       expect((await call(store, 'POST', `/webhooks/${id}/test`)).status).toBe(200);
@@ -241,10 +229,10 @@ describe('a test of a webhook', () => {
 
 describe('a delivery', () => {
   it('is listed with what the receiver answered, and replayed with the same id and body', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const path = newPath();
     const { id } = await add(store, path, ['order.created', 'order.cancelled']);
-    const order = (await place(service, store)).body.order;
+    const order = (await place(store)).body.order;
     await cancel(store, order.id);
     await untilSeen(path, 'order.cancelled');
     await expect
@@ -273,11 +261,11 @@ describe('a delivery', () => {
 
 describe('the operator’s webhook', () => {
   it('is told of what it was before, is the store’s to see and to change, and is listed by a command', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const path = newPath();
     await cli('retailer', 'set-webhook', store.retailerId, '--url', receiver.url + path);
     const own = await add(store, newPath(), ['order.paid']);
-    const order = (await place(service, store)).body.order;
+    const order = (await place(store)).body.order;
     await cancel(store, order.id);
     await untilSeen(path, 'order.cancelled');
     expect(typesAt(path)).toEqual(['order.cancelled']);
@@ -298,14 +286,14 @@ describe('the operator’s webhook', () => {
 
 describe('a key', () => {
   it('finds nothing of another store’s webhooks', async () => {
-    const [store, stranger] = [await addStore(database.sql), await addStore(database.sql)];
+    const [store, stranger] = [await addStore(), await addStore()];
     const path = newPath();
     const { id } = await add(store, path, ['order.cancelled']);
-    await cancel(store, (await place(service, store)).body.order.id);
+    await cancel(store, (await place(store)).body.order.id);
     await untilSeen(path, 'order.cancelled');
     const [delivery] = await deliveriesOf(store, id);
     const own = await add(stranger, newPath());
-    const before = await database.sql`select * from webhooks order by id`;
+    const before = await world.sql`select * from webhooks order by id`;
     const requests: [string, string, object?][] = [
       ['GET', `/webhooks/${id}`],
       ['PATCH', `/webhooks/${id}`, { enabled: false }],
@@ -331,12 +319,12 @@ describe('a key', () => {
       ]);
       expect((await call(stranger, method, address.replace(id, 'x').replace(own.id, 'x'), body)).status).toBe(404);
     }
-    expect(await database.sql`select * from webhooks order by id`).toEqual(before);
-    expect(await ask(service, '/webhooks')).toMatchObject({ status: 401 });
+    expect(await world.sql`select * from webhooks order by id`).toEqual(before);
+    expect(await ask('/webhooks')).toMatchObject({ status: 401 });
   });
 
   it('hears by name what is wrong with a webhook', async () => {
-    const store = await addStore(database.sql);
+    const store = await addStore();
     const refused = async (method: string, path: string, body: object) => {
       const { status, body: told } = await call(store, method, path, body);
       return [status, ...told.error.fields.map(({ field }) => field)];
@@ -355,28 +343,28 @@ describe('a key', () => {
 });
 
 it('writes neither secret nor URL to its log', () => {
-  expect(service.output()).toContain('a webhook failed');
-  expect(service.output()).not.toMatch(/whsec_/);
-  for (const { path } of receiver.seen) expect(service.output()).not.toContain(path);
+  expect(world.output()).toContain('a webhook failed');
+  expect(world.output()).not.toMatch(/whsec_/);
+  for (const { path } of receiver.seen) expect(world.output()).not.toContain(path);
 });
 
 describe('an organization’s webhook', () => {
   it('is told of all its stores and of no other, and no store’s key knows it', async () => {
-    const [own, other] = [await addStore(database.sql), await addStore(database.sql)];
+    const [own, other] = [await addStore(), await addStore()];
     const { organization_id: chain = '' } = await cli('organization', 'add', 'Corner Markets');
     const { api_key: apiKey = '' } = await cli('organization', 'create-key', chain);
     await cli('organization', 'add-store', chain, own.retailerId);
     const path = newPath();
     const { id, secret } = await add({ ...own, apiKey }, path, ['order.cancelled']);
-    for (const store of [own, other]) await cancel(store, (await place(service, store)).body.order.id);
+    for (const store of [own, other]) await cancel(store, (await place(store)).body.order.id);
     await untilSeen(path, 'order.cancelled');
     expect(seenAt(path).map(({ event }) => event.data.retailer_id)).toEqual([own.retailerId]);
     for (const { headers, body, event } of seenAt(path)) expect(verifyWebhook(secret, headers, body)).toEqual(event);
     expect((await call(own, 'GET', `/webhooks/${id}`)).status).toBe(404);
     // A store that has left is not told of.
     await cli('organization', 'remove-store', chain, own.retailerId);
-    await cancel(own, (await place(service, own)).body.order.id);
-    const { events } = (await ask<{ events: unknown[] }>(service, '/events?limit=100', { key: own.apiKey })).body;
+    await cancel(own, (await place(own)).body.order.id);
+    const { events } = (await ask<{ events: unknown[] }>('/events?limit=100', { key: own.apiKey })).body;
     expect(events.length).toBeGreaterThan(0);
     expect(await deliveriesOf({ ...own, apiKey }, id)).toHaveLength(1);
   });

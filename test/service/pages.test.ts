@@ -1,47 +1,30 @@
-import sharp from 'sharp';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { newTrackingToken } from '../../src/domain/ids.ts';
 import { RELOAD_SCRIPT, RELOAD_SOURCE } from '../../src/pages/reload.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addFreeDriver, addStore, place } from './clients.ts';
+import { jpeg } from '../harness/photo.ts';
+import { startServiceHere } from '../harness/service-here.ts';
+import { useService } from './world.ts';
 
-let database: FreshDatabase;
-let service: ServiceHere;
-const data = newDataDir();
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  service = await startServiceHere({ DATABASE_URL: database.url, DATA_DIR: data.dataDir });
-});
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-  data.remove();
-});
+const world = useService(startServiceHere);
 
 /** The link of an order that was handed over with a photo. */
 async function delivered(): Promise<string> {
-  const store = await addStore(database.sql);
-  const driver = await addFreeDriver(service, database.sql, store.point);
-  const { order } = (await place(service, store)).body;
-  await driver.pickUp(order.id);
-  const photo = sharp({ create: { width: 64, height: 64, channels: 3, background: '#456' } }).jpeg();
-  expect((await driver.deliver(order.id, await photo.toBuffer())).status).toBe(200);
-  return `/track/${order.tracking_token}`;
+  const { driver, id, token } = await world.assigned();
+  await driver.pickUp(id);
+  expect((await driver.deliver(id, await jpeg())).status).toBe(200);
+  return `/track/${token}`;
 }
 
 type Got = { readonly path: string; readonly status: number; readonly headers: Headers; readonly text: string };
 
 async function get(path: string): Promise<Got> {
-  const response = await fetch(service.url + path);
+  const response = await fetch(world.url + path);
   return { path, status: response.status, headers: response.headers, text: await response.text() };
 }
 
 it('lets no page run, load or be framed by anything but itself, nor tell where its visitor comes from', async () => {
   const [shown, expired] = [await delivered(), await delivered()];
-  await database.sql`
+  await world.sql`
     update orders set delivered_at = now() - interval '1 year' where tracking_token = ${expired.slice('/track/'.length)}`;
   const pages = await Promise.all(
     [shown, expired, `/track/${newTrackingToken()}`, '/track/%3Cscript%3E', '/track/%C3%A9', '/driver'].map(get),
@@ -89,7 +72,7 @@ it('gives everything else that a browser can open a type that it does not look b
     expect(headers.get('cache-control'), path).toBe('no-store');
   // A person who types the host alone, or a slash too many, is led to the page; a program gets 404.
   const person = { redirect: 'manual', headers: { Accept: 'text/html,*/*' } } as const;
-  const ledTo = async (path: string) => (await fetch(`${service.url}${path}`, person)).headers.get('location');
+  const ledTo = async (path: string) => (await fetch(`${world.url}${path}`, person)).headers.get('location');
   expect(await Promise.all(['/', '/driver/', `${link}/`].map(ledTo))).toEqual(['/docs', '/driver', link]);
   expect(await Promise.all(['//evil.example/', '/\\evil.example/', '/nothing'].map(ledTo))).toEqual([null, null, null]);
 });

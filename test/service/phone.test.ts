@@ -4,49 +4,31 @@ import { TRACKER_INTERVAL_SECONDS } from '../../src/commands/driver-phone.ts';
 import { newId, newSecret } from '../../src/domain/ids.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { runCli } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { claimsOf, type PushVendor, startPushVendor } from '../harness/push-phone.ts';
-import { newDataDir, runCliAsText } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
+import { runCliAsText } from '../harness/service.ts';
+import { startServiceHere } from '../harness/service-here.ts';
 import { storeOf } from '../harness/store.ts';
-import {
-  addDriver,
-  addFreeDriver,
-  addStore,
-  ask,
-  type Driver,
-  northOf,
-  openPhone,
-  place,
-  show,
-  untilOrder,
-} from './clients.ts';
+import { type Driver, northOf } from './clients.ts';
+import { useService } from './world.ts';
 
-let database: FreshDatabase;
-let service: ServiceHere;
 let vendor: PushVendor;
-const data = newDataDir();
 /** Everything that must be in no log. */
 const secrets: string[] = [];
 
 beforeAll(async () => {
-  database = await freshDatabase();
   vendor = await startPushVendor();
-  const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, REQUEST_LOG: 'all' };
-  service = await startServiceHere(env);
 });
 afterAll(async () => {
-  await service?.stop();
-  const output = service?.output() ?? '';
+  const output = world.output();
   expect(output).toContain('/driver/traccar');
   for (const secret of secrets) expect(output).not.toContain(secret);
   await vendor?.close();
-  await database?.drop();
-  data.remove();
 });
+const world = useService(startServiceHere, { REQUEST_LOG: 'all' });
+const { addStore, addDriver, addFreeDriver, ask, place, show, untilOrder, openPhone } = world;
 
 const cli = <Result = Record<string, string>>(...args: string[]) =>
-  runCli<Result>({ DATABASE_URL: database.url, BASE_URL: 'https://delivery.example.com', SANDBOX: '1' }, ...args);
+  runCli<Result>({ DATABASE_URL: world.databaseUrl, BASE_URL: 'https://delivery.example.com', SANDBOX: '1' }, ...args);
 const soon = { interval: 30 };
 
 describe('Traccar Client', () => {
@@ -75,17 +57,17 @@ describe('Traccar Client', () => {
   const asQuery = (id: string, { lat, lng }: Point) =>
     `/driver/traccar?${new URLSearchParams({ id, lat: String(lat), lon: String(lng), timestamp: String(Date.now()) })}`;
   const send = async (sent: object, path = '/driver/traccar') => {
-    const { status, body } = await ask<{ taken?: boolean; error?: { code: string } }>(service, path, sent);
+    const { status, body } = await ask<{ taken?: boolean; error?: { code: string } }>(path, sent);
     return [status, body.taken ?? body.error?.code];
   };
   const heardMsAgo = async (driverId: string): Promise<number> => {
-    const [row] = await database.sql`
+    const [row] = await world.sql`
       select extract(epoch from now() - received_at) * 1000 as ms from driver_positions where driver_id = ${driverId}`;
     return Number(row?.ms);
   };
 
   test('is set up by one link that has the address, the secret, and reports often enough', async () => {
-    const driver = await addDriver(service, database.sql);
+    const driver = await addDriver();
     const { made, link, settings } = await trackerOf(driver.id);
     expect(link.protocol).toBe('org.traccar.client:');
     expect(settings).toMatchObject({
@@ -101,54 +83,54 @@ describe('Traccar Client', () => {
     ['a form', (id: string, at: Point) => send(asForm(id, at))],
     ['JSON', (id: string, at: Point) => send(asJson(id, at))],
   ])('keeps a driver’s order by %s while the page is closed', async (_form, report) => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, store.point);
+    const store = await addStore();
+    const driver = await addFreeDriver(store.point);
     const { id } = await trackerOf(driver.id);
-    const order = (await place(service, store)).body.order;
-    await untilOrder(service, store, order.id, { status: 'driver_assigned', driver_id: driver.id });
+    const order = (await place(store)).body.order;
+    await untilOrder(store, order.id, { status: 'driver_assigned', driver_id: driver.id });
     // The page has been silent for longer than the statement below allows.
     await expect.poll(() => heardMsAgo(driver.id), soon).toBeGreaterThanOrEqual(0);
-    await database.sql`
+    await world.sql`
       update driver_positions set received_at = now() - interval '11 minutes', captured_at = now() - interval '11 minutes'
       where driver_id = ${driver.id}`;
 
     expect(await report(id, northOf(store.point, 100))).toEqual([200, true]);
     await expect.poll(() => heardMsAgo(driver.id), soon).toBeLessThan(600_000);
-    const release = () => storeOf(database.sql, 'test').releaseFromSilent(order.id, driver.id, 600_000);
+    const release = () => storeOf(world.sql, 'test').releaseFromSilent(order.id, driver.id, 600_000);
     expect(await release()).toBeNull();
-    expect(await show(service, store, order.id)).toMatchObject({ status: 'driver_assigned', driver_id: driver.id });
+    expect(await show(store, order.id)).toMatchObject({ status: 'driver_assigned', driver_id: driver.id });
     // Without it they would have lost the order.
-    await database.sql`
+    await world.sql`
       update driver_positions set received_at = now() - interval '11 minutes' where driver_id = ${driver.id}`;
     expect(await release()).toMatchObject({ status: 'pending_dispatch' });
     await driver.duty(false);
   });
 
   test('makes a driver on duty near enough for a new order', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addDriver(service, database.sql);
+    const store = await addStore();
+    const driver = await addDriver();
     const { id } = await trackerOf(driver.id);
     await driver.duty(true);
     expect(await send(asForm(id, store.point))).toEqual([200, true]);
-    const order = (await place(service, store)).body.order;
-    await untilOrder(service, store, order.id, { driver_id: driver.id });
+    const order = (await place(store)).body.order;
+    await untilOrder(store, order.id, { driver_id: driver.id });
   });
 
   test('is newer than what the page said before in that second, though its time has whole seconds', async () => {
-    const driver = await addDriver(service, database.sql);
+    const driver = await addDriver();
     const { id } = await trackerOf(driver.id);
     await driver.duty(true);
     const at = { lat: 37.7, lng: -122.4 };
     const secondMs = Math.floor(Date.now() / 1_000) * 1_000 - 5_000;
     const body = { ...at, captured_at: new Date(secondMs + 500).toISOString() };
-    const onPage = () => ask(service, '/driver/location', { method: 'POST', key: driver.token, body });
+    const onPage = () => ask('/driver/location', { method: 'POST', key: driver.token, body });
     await expect.poll(async () => (await onPage()).status, soon).toBe(200);
     expect(await send(asForm(id, northOf(at, 100), new Date(secondMs + 900)))).toEqual([200, true]);
     expect(await send(asForm(id, at, new Date(secondMs - 100)))).toEqual([200, false]);
   });
 
   test('is answered 200 with what is old, of no use or of a driver off duty, and that is not kept', async () => {
-    const driver = await addDriver(service, database.sql);
+    const driver = await addDriver();
     const { id } = await trackerOf(driver.id);
     const at = { lat: 37.7, lng: -122.4 };
     // A driver who was added by the tables is known a moment later.
@@ -159,15 +141,15 @@ describe('Traccar Client', () => {
     expect(await send(asForm(id, { lat: 91, lng: 0 }))).toEqual([200, false]);
     expect(await send({ method: 'GET' }, `/driver/traccar?id=${id}`)).toEqual([200, false]);
     await expect.poll(() => heardMsAgo(driver.id), soon).toBeGreaterThanOrEqual(0);
-    const [row] = await database.sql`select lat from driver_positions where driver_id = ${driver.id}`;
+    const [row] = await world.sql`select lat from driver_positions where driver_id = ${driver.id}`;
     expect(row?.lat).toBe(at.lat);
   });
 
   test('opens nothing else by its secret, and nothing at all once it is replaced or revoked', async () => {
-    const driver = await addDriver(service, database.sql);
+    const driver = await addDriver();
     const { id } = await trackerOf(driver.id);
     const at = { lat: 37.7, lng: -122.4 };
-    expect((await ask(service, '/driver/orders', { key: id })).status).toBe(401);
+    expect((await ask('/driver/orders', { key: id })).status).toBe(401);
     expect(await send(asForm(driver.token, at))).toEqual([401, 'unauthorized']);
     expect(await send(asForm(newSecret('tracker'), at))).toEqual([401, 'unauthorized']);
     await expect.poll(async () => (await send(asForm(id, at)))[0], soon).toBe(200);
@@ -181,7 +163,7 @@ describe('Traccar Client', () => {
 
 describe('Web Push', () => {
   const push = (driver: Driver, method: string, body?: object) =>
-    ask<{ public_key: string; error: { fields: { field: string }[] } }>(service, '/driver/push', {
+    ask<{ public_key: string; error: { fields: { field: string }[] } }>('/driver/push', {
       method,
       key: driver.token,
       ...(body ? { body } : {}),
@@ -196,12 +178,12 @@ describe('Web Push', () => {
   }
 
   test('rings for a new order, once, sealed and signed, and says nothing of it', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, store.point);
+    const store = await addStore();
+    const driver = await addFreeDriver(store.point);
     const phone = await ringing(driver);
     const { body } = await push(driver, 'GET');
-    const order = (await place(service, store)).body.order;
-    await untilOrder(service, store, order.id, { driver_id: driver.id });
+    const order = (await place(store)).body.order;
+    await untilOrder(store, order.id, { driver_id: driver.id });
     await expect.poll(() => to(phone.path), soon).toEqual([{ kind: 'given' }]);
     const [received] = vendor.received.filter(({ path }) => path === phone.path);
     expect(received?.headers).toMatchObject({ urgency: 'high', ttl: '120' });
@@ -211,26 +193,26 @@ describe('Web Push', () => {
     });
     // The driver's own steps ring nothing.
     expect((await driver.pickUp(order.id)).status).toBe(200);
-    const metrics = async () => (await ask(service, '/metrics')).text;
+    const metrics = async () => (await ask('/metrics')).text;
     await expect.poll(metrics, soon).toContain('sameday_pushes_total{outcome="sent"}');
     expect(to(phone.path)).toHaveLength(1);
   });
 
   test('rings for an order that waited, and tells quietly of one that the store or the operator takes', async () => {
-    const store = await addStore(database.sql);
-    const waiting = (await place(service, store)).body.order;
-    const driver = await addDriver(service, database.sql);
+    const store = await addStore();
+    const waiting = (await place(store)).body.order;
+    const driver = await addDriver();
     const phone = await ringing(driver);
     await driver.at(store.point);
     await driver.duty(true);
-    await untilOrder(service, store, waiting.id, { driver_id: driver.id });
+    await untilOrder(store, waiting.id, { driver_id: driver.id });
     await expect.poll(() => to(phone.path), soon).toEqual([{ kind: 'given' }]);
     const path = `/orders/${waiting.id}/cancel`;
-    await ask(service, path, { method: 'POST', key: store.apiKey, body: { reason: 'out_of_stock' } });
+    await ask(path, { method: 'POST', key: store.apiKey, body: { reason: 'out_of_stock' } });
     await expect.poll(() => to(phone.path), soon).toEqual([{ kind: 'given' }, { kind: 'taken' }]);
 
-    const next = (await place(service, store)).body.order;
-    await untilOrder(service, store, next.id, { driver_id: driver.id });
+    const next = (await place(store)).body.order;
+    await untilOrder(store, next.id, { driver_id: driver.id });
     await expect.poll(() => to(phone.path), soon).toHaveLength(3);
     await cli('order', 'cancel', next.id);
     await expect.poll(() => to(phone.path).at(-1), soon).toEqual({ kind: 'taken' });
@@ -238,21 +220,21 @@ describe('Web Push', () => {
   });
 
   test('forgets a phone that its vendor does not know any more', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, store.point);
+    const store = await addStore();
+    const driver = await addFreeDriver(store.point);
     const [gone, there] = [await ringing(driver), await ringing(driver)];
     vendor.end(gone.path);
-    await place(service, store);
+    await place(store);
     await expect.poll(() => to(there.path), soon).toHaveLength(1);
     const left = async () =>
-      (await database.sql`select endpoint from push_subscriptions where driver_id = ${driver.id}`).map(
+      (await world.sql`select endpoint from push_subscriptions where driver_id = ${driver.id}`).map(
         ({ endpoint }) => endpoint,
       );
     await expect.poll(left, soon).toEqual([there.body.endpoint]);
   });
 
   test('takes no address in a private network, no keys that are none, and no stranger', async () => {
-    const driver = await addDriver(service, database.sql);
+    const driver = await addDriver();
     const { body } = vendor.subscribe();
     const bad = async (sent: object) => {
       const answer = await push(driver, 'POST', sent);
@@ -267,16 +249,16 @@ describe('Web Push', () => {
   });
 
   test('ends for one phone, or for all of a driver', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, store.point);
+    const store = await addStore();
+    const driver = await addFreeDriver(store.point);
     const [one, two, three] = [await ringing(driver), await ringing(driver), await ringing(driver)];
     expect((await push(driver, 'DELETE', { endpoint: one.body.endpoint })).status).toBe(200);
-    const order = (await place(service, store)).body.order;
+    const order = (await place(store)).body.order;
     await expect.poll(() => [to(two.path).length, to(three.path).length], soon).toEqual([1, 1]);
     expect(to(one.path)).toEqual([]);
     expect((await push(driver, 'DELETE')).status).toBe(200);
     await cli('order', 'cancel', order.id);
-    await untilOrder(service, store, order.id, { status: 'cancelled' });
+    await untilOrder(store, order.id, { status: 'cancelled' });
     expect(to(two.path)).toHaveLength(1);
   });
 });
@@ -291,15 +273,15 @@ describe('a sign-in link', () => {
     return code;
   }
   const exchange = (code: string, attempt = 'one') =>
-    ask<{ driver_token?: string; error?: { code: string } }>(service, '/driver/sign-in', {
+    ask<{ driver_token?: string; error?: { code: string } }>('/driver/sign-in', {
       method: 'POST',
       body: { code, attempt },
     });
-  const state = (key: string) => ask(service, '/driver/orders', { key });
+  const state = (key: string) => ask('/driver/orders', { key });
 
   test('gives a new phone a token of its own once, and signs out the one before at that moment', async () => {
-    const driver = await addDriver(service, database.sql);
-    const phone = await openPhone(service, driver.token);
+    const driver = await addDriver();
+    const phone = await openPhone(driver.token);
     const code = await linkOf(driver.id);
     expect((await state(driver.token)).status).toBe(200);
     const { status, body } = await exchange(code);
@@ -317,18 +299,18 @@ describe('a sign-in link', () => {
   });
 
   test('is dead when a newer one is made, when its time is over, and when it is made up', async () => {
-    const driver = await addDriver(service, database.sql);
+    const driver = await addDriver();
     const [first, second] = [await linkOf(driver.id), await linkOf(driver.id)];
     expect((await exchange(first)).status).toBe(401);
-    await database.sql`update driver_sign_ins set expires_at = now() where driver_id = ${driver.id}`;
+    await world.sql`update driver_sign_ins set expires_at = now() where driver_id = ${driver.id}`;
     expect((await exchange(second)).status).toBe(401);
     expect((await exchange(newSecret('sign_in_code'))).status).toBe(401);
     expect((await state(driver.token)).status).toBe(200);
   });
 
   test('is drawn as a QR beside it for a person, with the link alone on standard output', async () => {
-    const driver = await addDriver(service, database.sql);
-    const env = { DATABASE_URL: database.url, BASE_URL: 'http://delivery.example.com', SANDBOX: '1' };
+    const driver = await addDriver();
+    const env = { DATABASE_URL: world.databaseUrl, BASE_URL: 'http://delivery.example.com', SANDBOX: '1' };
     const { stdout, stderr } = await runCliAsText(env, 'driver', 'sign-in-link', driver.id);
     expect(stdout).toMatch(/^http:\/\/delivery\.example\.com\/driver#sign-in=sdl_[\w-]{32}\n$/);
     expect(stderr).toContain(renderUnicodeCompact(stdout.trim(), { border: 2 }));

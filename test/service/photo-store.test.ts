@@ -1,12 +1,12 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { jpeg } from '../harness/photo.ts';
+import { startServiceHere } from '../harness/service-here.ts';
 import { type BucketServer, startBucketServer } from '../photos/bucket-server.ts';
-import { addFreeDriver, addStore, ask, type Driver, northOf, place, show, storedPhotos } from './clients.ts';
+import { type Driver, storedPhotos } from './clients.ts';
+import { useService } from './world.ts';
 
 const ACCOUNT = { bucket: 'handovers', region: 'us-east-1', accessKeyId: 'AKIDTEST', secretAccessKey: 'whole path/+=' };
 
@@ -79,55 +79,32 @@ function bucket(): PhotoStore {
   };
 }
 
-const data = newDataDir();
-let photo: Buffer;
-beforeAll(async () => {
-  photo = await sharp({ create: { width: 320, height: 240, channels: 3, background: '#8a5a2b' } })
-    .withExif({ IFD3: { GPSLatitude: '37/1 46/1 0/1' } })
-    .jpeg()
-    .toBuffer();
-});
-afterAll(() => data.remove());
+const photo = await sharp(await jpeg(320, 240))
+  .withExif({ IFD3: { GPSLatitude: '37/1 46/1 0/1' } })
+  .toBuffer();
 
-describe.each<[string, string, (dataDir: string) => PhotoStore]>([
-  ['a folder', 'folder', folder],
-  ['a bucket', 'bucket', bucket],
-])('photos in %s', (_name, key, make) => {
-  const dataDir = join(data.dataDir, key);
-  const store = make(dataDir);
-  let database: FreshDatabase;
-  let service: ServiceHere;
-  beforeAll(async () => {
-    database = await freshDatabase();
-    const settings = await store.start();
-    service = await startServiceHere({
-      DATABASE_URL: database.url,
-      DATA_DIR: dataDir,
-      LOG_LEVEL: 'info',
-      ...settings,
-    });
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await store.stop();
-    await database?.drop();
-  });
+describe.each<[string, (dataDir: string) => PhotoStore]>([
+  ['a folder', folder],
+  ['a bucket', bucket],
+])('photos in %s', (_name, make) => {
+  afterAll(() => store.stop());
+  const world = useService(startServiceHere, async () => ({ LOG_LEVEL: 'info', ...(await store.start()) }));
+  const store = make(world.dataDir);
+  const { ask, show } = world;
 
   async function pickedUp() {
-    const retailer = await addStore(database.sql);
-    const driver = await addFreeDriver(service, database.sql, northOf(retailer.point, 300));
-    const { body } = await place(service, retailer);
-    expect((await driver.pickUp(body.order.id)).status).toBe(200);
-    return { driver, id: body.order.id, token: body.order.tracking_token, retailer };
+    const { driver, id, token, store: retailer } = await world.assigned();
+    expect((await driver.pickUp(id)).status).toBe(200);
+    return { driver, id, token, retailer };
   }
   const deliver = (driver: Driver, id: string, actionId: string) =>
-    ask(service, `/driver/orders/${id}/deliver?action_id=${actionId}`, {
+    ask(`/driver/orders/${id}/deliver?action_id=${actionId}`, {
       method: 'POST',
       key: driver.token,
       body: photo,
       headers: { 'content-type': 'image/jpeg' },
     });
-  const photoOf = (token: string) => fetch(`${service.url}/track/${token}/photo`);
+  const photoOf = (token: string) => fetch(`${world.url}/track/${token}/photo`);
 
   it('are shown to the customer, without what the camera wrote into them', async () => {
     const { driver, id, token } = await pickedUp();
@@ -163,14 +140,14 @@ describe.each<[string, string, (dataDir: string) => PhotoStore]>([
     const refused = await deliver(driver, id, 'tap-1');
     expect([refused.status, refused.body.error]).toEqual([503, { code: 'unavailable', retryable: true, fields: [] }]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await show(service, retailer, id)).toMatchObject({ status: 'picked_up' });
+    expect(await show(retailer, id)).toMatchObject({ status: 'picked_up' });
     expect((await driver.state()).order).toMatchObject({ id, status: 'picked_up' });
     // What is stored already is not there for the moment, which is not the same as never.
     expect((await photoOf(earlier.token)).status).toBe(503);
-    expect(service.output()).toContain('the photo storage failed');
-    for (const secret of [ACCOUNT.secretAccessKey, ACCOUNT.accessKeyId]) expect(service.output()).not.toContain(secret);
+    expect(world.output()).toContain('the photo storage failed');
+    for (const secret of [ACCOUNT.secretAccessKey, ACCOUNT.accessKeyId]) expect(world.output()).not.toContain(secret);
 
-    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    const metrics = await (await fetch(`${world.url}/metrics`)).text();
     expect(metrics).toMatch(/^sameday_photos_total\{outcome="stored"\} [1-9]/m);
     expect(metrics).toMatch(/^sameday_photos_total\{outcome="storage_failed"\} [1-9]/m);
 

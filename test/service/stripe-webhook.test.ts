@@ -3,58 +3,42 @@ import type { Payment } from '../../src/sandbox/stripe-objects.ts';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { runCli, runCommand } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir, startBuiltService } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import { addFreeDriver, addStore, ask, place, untilOrder } from './clients.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { type Environment, newDataDir, startBuiltService } from '../harness/service.ts';
+import { startServiceHere } from '../harness/service-here.ts';
+import { useService } from './world.ts';
 
 const SECRET = 'whsec_0123456789abcdef0123456789abcdef';
 
-let database: FreshDatabase;
-let service: ServiceHere;
 let stripe: StripeStandIn;
-let env: Record<string, string>;
-const data = newDataDir();
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  stripe = await startStripeStandIn({ ledgerFile: `${data.dataDir}/stripe.jsonl` });
-  env = {
-    DATABASE_URL: database.url,
-    DATA_DIR: data.dataDir,
-    SANDBOX: '1',
-    STRIPE_SECRET_KEY: 'sk_test_1',
-    STRIPE_API_BASE: stripe.url,
-    STRIPE_WEBHOOK_SECRET: SECRET,
-  };
-  service = await startServiceHere(env);
-  env.BASE_URL = service.url;
-  stripe.sendEventsTo({ url: () => `${service.url}/stripe/webhook`, secret: SECRET, all: true });
+// Until it is stopped, the service may ask for what a link has led to.
+afterAll(() => stripe?.close());
+const world = useService(startServiceHere, async (dataDir) => {
+  stripe = await startStripeStandIn({ ledgerFile: `${dataDir}/stripe.jsonl` });
+  return { STRIPE_SECRET_KEY: 'sk_test_1', STRIPE_API_BASE: stripe.url, STRIPE_WEBHOOK_SECRET: SECRET };
 });
-
-afterAll(async () => {
-  await stripe?.close();
-  await service?.stop();
-  await database?.drop();
-  data.remove();
-});
+const { addStore, addFreeDriver, ask, place, untilOrder } = world;
+const env = (): Environment => ({ ...world.env, BASE_URL: world.url });
+const cli = <Result = Record<string, string>>(...args: string[]) => runCli<Result>(env(), ...args);
+beforeAll(() => stripe.sendEventsTo({ url: () => `${world.url}/stripe/webhook`, secret: SECRET, all: true }));
 
 const give = (link: string, card: string) => fetch(link, { method: 'POST', body: new URLSearchParams({ card }) });
 
 it('a store that does not pay gives a card by its link, and its held orders go on', async () => {
-  const store = await addStore(database.sql, { card: null });
-  for (let i = 0; i < 5; i++) await addFreeDriver(service, database.sql, store.point);
+  const store = await addStore({ card: null });
+  for (let i = 0; i < 5; i++) await addFreeDriver(store.point);
   for (let i = 0; i < 3; i++) {
-    const { order } = (await place(service, store)).body;
+    const { order } = (await place(store)).body;
     expect(order).toMatchObject({ payment_status: 'failed' });
   }
-  const { order: held } = (await place(service, store)).body;
-  await untilOrder(service, store, held.id, { waiting_because: 'payment_required' });
+  const { order: held } = (await place(store)).body;
+  await untilOrder(store, held.id, { waiting_because: 'payment_required' });
 
   // Alone on standard output, so that it goes into a file or a letter as it is.
-  const printed = await runCommand(env, 'retailer', 'card-link', store.retailerId);
+  const printed = await runCommand(env(), 'retailer', 'card-link', store.retailerId);
   expect(printed.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/c\/pay\/cs_test_\w+\n$/);
-  const shown = await runCli(env, 'retailer', 'card-link', store.retailerId);
+  const shown = await cli('retailer', 'card-link', store.retailerId);
   expect(shown).toEqual({
     retailer_id: store.retailerId,
     card_link: expect.stringMatching(/^http/),
@@ -64,40 +48,40 @@ it('a store that does not pay gives a card by its link, and its held orders go o
   expect(customers).toHaveLength(1);
 
   const done = await give(printed.stdout.trim(), 'ok');
-  expect([done.status, done.url]).toEqual([200, `${service.url}/card/done`]);
+  expect([done.status, done.url]).toEqual([200, `${world.url}/card/done`]);
   expect(done.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(await done.text()).toContain('If a charge fails, the delivery says so');
   const spanish = await fetch(done.url, { headers: { 'accept-language': 'es-US,es;q=0.9' } });
   expect(await spanish.text()).toContain('Si un cobro falla, la entrega lo indica');
-  await untilOrder(service, store, held.id, { status: 'driver_assigned', payment_status: 'paid' });
-  expect(await runCli(env, 'retailer', 'show', store.retailerId)).toMatchObject({
+  await untilOrder(store, held.id, { status: 'driver_assigned', payment_status: 'paid' });
+  expect(await cli('retailer', 'show', store.retailerId)).toMatchObject({
     stripe_payment_method_id: expect.stringMatching(/^pm_sandbox_visa_/),
     unpaid_orders: 0,
   });
-  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  const metrics = await (await fetch(`${world.url}/metrics`)).text();
   expect(metrics).toMatch(
     /sameday_vendor_callbacks_total\{vendor="stripe",type="checkout.session.completed",outcome="done"\} 1/,
   );
 });
 
 it('a store that gives no card keeps the one it has, and is told so', async () => {
-  const store = await addStore(database.sql);
-  const { card_link: link = '' } = await runCli(env, 'retailer', 'card-link', store.retailerId);
+  const store = await addStore();
+  const { card_link: link = '' } = await cli('retailer', 'card-link', store.retailerId);
   const left = await give(link, 'none');
-  expect([left.url, left.status]).toEqual([`${service.url}/card/cancelled`, 200]);
-  expect(await runCli(env, 'retailer', 'show', store.retailerId)).toMatchObject({
+  expect([left.url, left.status]).toEqual([`${world.url}/card/cancelled`, 200]);
+  expect(await cli('retailer', 'show', store.retailerId)).toMatchObject({
     stripe_payment_method_id: TEST_CARDS.ok.paymentMethod,
   });
 });
 
 it('a refund and a dispute at Stripe reach the store and the operator', async () => {
-  const store = await addStore(database.sql);
-  await addFreeDriver(service, database.sql, store.point);
-  const { id } = (await place(service, store)).body.order;
-  const paid = await untilOrder(service, store, id, { payment_status: 'paid' });
+  const store = await addStore();
+  await addFreeDriver(store.point);
+  const { id } = (await place(store)).body.order;
+  const paid = await untilOrder(store, id, { payment_status: 'paid' });
   stripe.dashboard.refund(paid.charge_id ?? '', 100);
   await expect
-    .poll(async () => (await ask(service, `/orders/${id}`, { key: store.apiKey })).body.order.events)
+    .poll(async () => (await ask(`/orders/${id}`, { key: store.apiKey })).body.order.events)
     .toContainEqual(
       expect.objectContaining({ type: 'partly_refunded', data: expect.objectContaining({ amount_cents: 100 }) }),
     );
@@ -108,59 +92,57 @@ it('a refund and a dispute at Stripe reach the store and the operator', async ()
     body: JSON.stringify({ payment_intent: paid.charge_id }),
   });
   expect(control.status).toBe(200);
-  await untilOrder(service, store, id, { payment_status: 'refunded' });
+  await untilOrder(store, id, { payment_status: 'refunded' });
   stripe.dashboard.dispute(paid.charge_id ?? '');
-  await expect.poll(() => runCli(env, 'stats')).toMatchObject({ disputes: { open: 1 } });
+  await expect.poll(() => cli('stats')).toMatchObject({ disputes: { open: 1 } });
   const empty = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
   expect((await fetch(`${stripe.url}/_control/dispute`, empty)).status).toBe(400);
 });
 
 it('a charge that ends late is recorded when Stripe tells of it', async () => {
-  const store = await addStore(database.sql, {
+  const store = await addStore({
     card: { customer: 'cus_1', paymentMethod: 'pm_card_processing' },
   });
-  await addFreeDriver(service, database.sql, store.point);
-  const { id } = (await place(service, store)).body.order;
+  await addFreeDriver(store.point);
+  const { id } = (await place(store)).body.order;
   const charge = () =>
     stripe.entries().find((entry) => (entry as Payment).metadata?.order_id === id) as Payment | undefined;
   await expect.poll(charge).toBeDefined();
   stripe.dashboard.settle(charge()?.id ?? '', 'paid');
-  await untilOrder(service, store, id, { payment_status: 'paid' });
+  await untilOrder(store, id, { payment_status: 'paid' });
 });
 
 it('without its settings the route is not there, and the command says what to set', async () => {
-  const { STRIPE_WEBHOOK_SECRET: _, ...unset } = env;
-  const folder = newDataDir();
+  const { STRIPE_WEBHOOK_SECRET: _, ...unset } = env();
   // On another database, since two services need Redis.
   const other = await freshDatabase();
-  const bare = await startServiceHere({ ...unset, DATABASE_URL: other.url, DATA_DIR: folder.dataDir });
+  const bare = await startServiceHere({ ...unset, DATABASE_URL: other.url, DATA_DIR: world.dataDir });
   try {
     expect((await fetch(`${bare.url}/stripe/webhook`, { method: 'POST' })).status).toBe(404);
   } finally {
     await bare.stop();
     await other.drop();
-    folder.remove();
   }
-  const store = await addStore(database.sql);
+  const store = await addStore();
   const words = async (environment: Record<string, string>) => {
     const { code, stdout, stderr } = await runCommand(environment, 'retailer', 'card-link', store.retailerId);
     expect([code, stdout]).toEqual([1, '']);
     return stderr;
   };
   expect(await words(unset)).toContain('Set STRIPE_WEBHOOK_SECRET, for the service too');
-  const { BASE_URL: _base, ...unbased } = env;
+  const { BASE_URL: _base, ...unbased } = env();
   expect(await words(unbased)).toContain('Set BASE_URL');
-  expect(await words({ DATABASE_URL: database.url, DATA_DIR: data.dataDir })).toContain('Set STRIPE_SECRET_KEY');
-  expect(await words({ ...env, STRIPE_API_BASE: 'http://127.0.0.1:1' })).toContain(
+  expect(await words({ DATABASE_URL: world.databaseUrl, DATA_DIR: world.dataDir })).toContain('Set STRIPE_SECRET_KEY');
+  expect(await words({ ...env(), STRIPE_API_BASE: 'http://127.0.0.1:1' })).toContain(
     'Stripe did not answer (unreachable)',
   );
 });
 
 it('the sandbox has all of it without any setting', async () => {
   const folder = newDataDir();
-  const sandbox = await startBuiltService({ DATA_DIR: folder.dataDir });
+  const sandbox = await startBuiltService({ DATA_DIR: world.dataDir });
   try {
-    const own = { DATA_DIR: folder.dataDir };
+    const own = { DATA_DIR: world.dataDir };
     const [store] = await runCli<{ retailers: { retailer_id: string }[] }>(own, 'retailer', 'list').then(
       ({ retailers }) => retailers,
     );

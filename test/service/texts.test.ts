@@ -1,60 +1,33 @@
-import sharp from 'sharp';
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
-import { runCli } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
-import {
-  addFreeDriver,
-  addStore,
-  ask,
-  newPhone,
-  northOf,
-  place,
-  type Store,
-  show,
-  untilOrder,
-  type WireOrder,
-} from './clients.ts';
+import { jpeg } from '../harness/photo.ts';
+import { startServiceHere } from '../harness/service-here.ts';
+import { SENDER } from '../harness/vendor-rows.ts';
+import { newPhone, northOf, type Store, type WireOrder } from './clients.ts';
+import { useService } from './world.ts';
 
 const PUBLIC_URL = 'https://delivery.sameday.test';
 const TOKEN = 'twilio-secret-0123456789';
 const SOON = { interval: 30 };
 
-let database: FreshDatabase;
-let service: ServiceHere;
 let twilio: TwilioStandIn;
-let photo: Buffer;
-let env: Record<string, string>;
-const data = newDataDir();
 
-beforeAll(async () => {
-  database = await freshDatabase();
+afterAll(() => twilio?.close());
+const world = useService(startServiceHere, async (dataDir) => {
   // The public address leads to the service, as a proxy would.
-  const reach = (url: string) => url.replace(PUBLIC_URL, service.url);
-  twilio = await startTwilioStandIn({ ledgerFile: `${data.dataDir}/twilio.jsonl`, reach });
-  env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1' };
-  service = await startServiceHere({
-    ...env,
+  const reach = (url: string) => url.replace(PUBLIC_URL, world.url);
+  twilio = await startTwilioStandIn({ ledgerFile: `${dataDir}/twilio.jsonl`, reach });
+  return {
     BASE_URL: PUBLIC_URL,
     TWILIO_ACCOUNT_SID: `AC${'7'.repeat(32)}`,
     TWILIO_AUTH_TOKEN: TOKEN,
-    TWILIO_FROM: '+15005550006',
+    TWILIO_FROM: SENDER,
     TWILIO_API_BASE: twilio.url,
-  });
-  photo = await sharp({ create: { width: 320, height: 240, channels: 3, background: '#8a5a2b' } })
-    .jpeg()
-    .toBuffer();
+  };
 });
-
-afterAll(async () => {
-  await service?.stop();
-  await twilio?.close();
-  await database?.drop();
-  data.remove();
-});
+const { addStore, addFreeDriver, ask, place, show, untilOrder, cli } = world;
+const photo = await jpeg();
 
 type Text = { readonly kind: string; readonly status: string; readonly failure_code: string | null; at: string };
 const textsOf = (order: WireOrder) =>
@@ -71,28 +44,28 @@ const linksTo = (phone: string) =>
 
 /** An order of a store with every text, and its driver. */
 async function ordered(phone = newPhone()) {
-  const store = await addStore(database.sql);
-  const set = await runCli<object>(env, 'retailer', 'set-texts', store.retailerId, '--kinds', 'delivered,on_the_way');
+  const store = await addStore();
+  const set = await cli<object>('retailer', 'set-texts', store.retailerId, '--kinds', 'delivered,on_the_way');
   expect(set).toMatchObject({ text_kinds: ['on_the_way', 'delivered'] });
-  const driver = await addFreeDriver(service, database.sql, northOf(store.point, 300));
+  const driver = await addFreeDriver(northOf(store.point, 300));
   const customer = { name: 'Winifred', email: 'w@example.com', phone, sms_opt_in: true };
-  const { body } = await place(service, store, { customer });
+  const { body } = await place(store, { customer });
   const { id, tracking_token: token } = body.order;
-  const texts = async () => textsOf(await show(service, store, id));
+  const texts = async () => textsOf(await show(store, id));
   return { store, driver, id, token, phone, texts };
 }
 
 describe('a customer who consented', () => {
   it('is told of each step once, and the store sees what arrived', async () => {
     const { store, driver, id, token, phone, texts } = await ordered();
-    await untilOrder(service, store, id, { sms_status: 'delivered', sms_failure_code: null });
+    await untilOrder(store, id, { sms_status: 'delivered', sms_failure_code: null });
     expect((await driver.pickUp(id)).status).toBe(200);
     await expect.poll(texts, SOON).toEqual({ tracking: 'delivered', on_the_way: 'delivered' });
     expect((await driver.deliver(id, photo)).status).toBe(200);
     await expect.poll(texts, SOON).toEqual({ tracking: 'delivered', on_the_way: 'delivered', delivered: 'delivered' });
     expect(linksTo(phone)).toEqual([token, `${token}?t=o`, `${token}?t=d`]);
-    for (const link of linksTo(phone)) expect((await fetch(`${service.url}/track/${link}`)).status).toBe(200);
-    const { events } = await show(service, store, id);
+    for (const link of linksTo(phone)) expect((await fetch(`${world.url}/track/${link}`)).status).toBe(200);
+    const { events } = await show(store, id);
     const told = events
       .filter(({ type }) => type.startsWith('sms_'))
       .map(({ type, data: of }) => `${type} ${of?.kind}`);
@@ -104,13 +77,13 @@ describe('a customer who consented', () => {
 
   it('whom a text did not reach is shown as such', async () => {
     const { store, id } = await ordered('+15005550010');
-    await untilOrder(service, store, id, { sms_status: 'undelivered', sms_failure_code: '30003' });
+    await untilOrder(store, id, { sms_status: 'undelivered', sms_failure_code: '30003' });
   });
 
   it('who answers STOP gets no more texts of any kind, until START', async () => {
     const { driver, id, phone, texts } = await ordered();
     await expect.poll(texts, SOON).toMatchObject({ tracking: 'delivered' });
-    const status = () => runCli<{ opted_out: boolean }>(env, 'text', 'status', phone);
+    const status = () => cli<{ opted_out: boolean }>('text', 'status', phone);
     twilio.receive({ from: phone, body: 'stop' });
     await expect.poll(status, SOON).toMatchObject({ opted_out: true, source: 'reply' });
     await driver.pickUp(id);
@@ -120,32 +93,32 @@ describe('a customer who consented', () => {
     await expect.poll(status, SOON).toMatchObject({ opted_out: false });
     await driver.deliver(id, photo);
     await expect.poll(texts, SOON).toMatchObject({ delivered: 'delivered' });
-    expect(await runCli(env, 'text', 'opt-out', phone)).toMatchObject({ opted_out: true, source: 'operator' });
-    expect(await runCli(env, 'text', 'opt-in', phone)).toMatchObject({ opted_out: false });
-    await expect(runCli(env, 'text', 'status', '415')).rejects.toThrow('E.164');
+    expect(await cli('text', 'opt-out', phone)).toMatchObject({ opted_out: true, source: 'operator' });
+    expect(await cli('text', 'opt-in', phone)).toMatchObject({ opted_out: false });
+    await expect(cli('text', 'status', '415')).rejects.toThrow('E.164');
   });
 });
 
 describe('a number of which no carrier takes texts', () => {
   it('is told everywhere, and keeps its texts', async () => {
-    const readiness = async () => (await ask<object>(service, '/readyz')).body;
+    const readiness = async () => (await ask<object>('/readyz')).body;
     twilio.orderCalls({ codeOf: () => 30034 });
     const { store, id } = await ordered();
     await expect.poll(readiness, SOON).toMatchObject({ misconfigured: ['twilio_sender'] });
-    await untilOrder(service, store, id, { sms_status: 'queued', sms_failure_code: null });
-    expect(await runCli(env, 'order', 'show', id)).toMatchObject({ credentials_refused_by: 'twilio_sender' });
+    await untilOrder(store, id, { sms_status: 'queued', sms_failure_code: null });
+    expect(await cli('order', 'show', id)).toMatchObject({ credentials_refused_by: 'twilio_sender' });
     twilio.orderCalls({ codeOf: () => null });
   });
 });
 
 describe('a store', () => {
   it('chooses its texts by name', async () => {
-    const { retailerId }: Store = await addStore(database.sql);
-    const set = (kinds: string) => runCli<object>(env, 'retailer', 'set-texts', retailerId, '--kinds', kinds);
+    const { retailerId }: Store = await addStore();
+    const set = (kinds: string) => cli<object>('retailer', 'set-texts', retailerId, '--kinds', kinds);
     await expect(set('arrived')).rejects.toThrow('--kinds is none, or of on_the_way, delivered, not_delivered');
     await expect(set('delivered,delivered')).rejects.toThrow('each once');
     expect(await set('not_delivered')).toMatchObject({ text_kinds: ['not_delivered'] });
-    expect(await runCli<object>(env, 'retailer', 'show', retailerId)).toMatchObject({ text_kinds: ['not_delivered'] });
+    expect(await cli<object>('retailer', 'show', retailerId)).toMatchObject({ text_kinds: ['not_delivered'] });
     expect(await set('none')).toMatchObject({ text_kinds: [] });
   });
 });
@@ -153,12 +126,12 @@ describe('a store', () => {
 describe('a call that Twilio did not sign', () => {
   it('is 401, changes nothing and is counted', async () => {
     const { store, id, phone } = await ordered();
-    await untilOrder(service, store, id, { sms_status: 'delivered', payment_status: 'paid' });
-    const before = await show(service, store, id);
+    await untilOrder(store, id, { sms_status: 'delivered', payment_status: 'paid' });
+    const before = await show(store, id);
     const form = { MessageSid: 'SM1', MessageStatus: 'undelivered', ErrorCode: '30003' };
     const path = `/twilio/status?order=${id}&kind=tracking`;
     const send = (headers: Record<string, string>) =>
-      ask(service, path, {
+      ask(path, {
         method: 'POST',
         body: String(new URLSearchParams(form)),
         headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
@@ -169,8 +142,8 @@ describe('a call that Twilio did not sign', () => {
     // Signed, but of another message, and later than what is known.
     const signed = getExpectedTwilioSignature(TOKEN, PUBLIC_URL + path, form);
     expect((await send({ 'x-twilio-signature': signed })).status).toBe(200);
-    expect(await show(service, store, id)).toEqual(before);
-    const figures = await (await fetch(`${service.url}/metrics`)).text();
+    expect(await show(store, id)).toEqual(before);
+    const figures = await (await fetch(`${world.url}/metrics`)).text();
     expect(figures).toContain('sameday_vendor_callbacks_total{vendor="twilio",type="status",outcome="unsigned"} 2');
     expect(figures).toContain('sameday_vendor_callbacks_total{vendor="twilio",type="status",outcome="unchanged"}');
     expect(figures).not.toContain(phone);

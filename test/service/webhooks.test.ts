@@ -1,40 +1,33 @@
-import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newWebhookSecret } from '../../src/events/webhook-signature.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { OUTBOX_FIRST_LEASE_SECONDS } from '../../src/store/fragments.ts';
-import { runCli } from '../harness/command-line.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { POLL_MS } from '../harness/patience.ts';
-import { newDataDir } from '../harness/service.ts';
-import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
+import { jpeg } from '../harness/photo.ts';
+import { startServiceHere } from '../harness/service-here.ts';
 import { type SeenWebhook, startWebhookReceiver, verifyWebhook, type WebhookReceiver } from '../harness/webhooks.ts';
-import { addFreeDriver, addStore, ask, type Driver, place, type Store, show, untilOrder } from './clients.ts';
+import type { Store } from './clients.ts';
+import { useService } from './world.ts';
+
+const world = useService(startServiceHere, { LOG_LEVEL: 'debug' });
+const { addStore, addFreeDriver, place, show, untilOrder, cli, cancel } = world;
 
 type Listed = { delivery_id: string; status: string; type: string; attempts: number; result: string };
 
-let database: FreshDatabase;
-let service: ServiceHere;
 let receiver: WebhookReceiver;
 let store: Store;
 let secret: string;
-let cli: <Result = Record<string, string>>(...args: string[]) => Promise<Result>;
-const data = newDataDir();
 /** Statuses of the next answers; 204 when there are none. */
 const answers: number[] = [];
 
 beforeAll(async () => {
-  database = await freshDatabase();
-  const env = { DATABASE_URL: database.url, DATA_DIR: data.dataDir, SANDBOX: '1', LOG_LEVEL: 'debug' };
-  cli = (...args) => runCli(env, ...args);
-  service = await startServiceHere(env);
   receiver = await startWebhookReceiver(() => answers.shift() ?? 204);
   ({ store, secret } = await toldStore());
 });
 
 /** A store that is told of its orders, far from every driver so far. */
-async function toldStore(options: Parameters<typeof addStore>[1] = {}): Promise<{ store: Store; secret: string }> {
-  const made = await addStore(database.sql, options);
+async function toldStore(options: Parameters<typeof addStore>[0] = {}): Promise<{ store: Store; secret: string }> {
+  const made = await addStore(options);
   const url = `${receiver.url}/hook?token=hidden`;
   const set = await cli('retailer', 'set-webhook', made.retailerId, '--url', url);
   expect(set).toMatchObject({ webhook_url: url, webhook_secret: expect.stringMatching(/^whsec_/) });
@@ -42,10 +35,7 @@ async function toldStore(options: Parameters<typeof addStore>[1] = {}): Promise<
 }
 
 afterAll(async () => {
-  await service?.stop();
   receiver?.close();
-  await database?.drop();
-  data.remove();
 });
 
 const eventsOf = (orderId: string) => receiver.seen.filter(({ event }) => event.data.order_id === orderId);
@@ -65,25 +55,17 @@ function told(orderId: string, key = secret): string[] {
     .map(({ type }) => type.replace(/^order\./, ''));
 }
 
-const act = (driver: Driver, orderId: string, action: string, body: object) =>
-  ask(service, `/driver/orders/${orderId}/${action}`, { method: 'POST', key: driver.token, body });
-const cancel = (by: Store, orderId: string, reason: string) =>
-  ask(service, `/orders/${orderId}/cancel`, { method: 'POST', key: by.apiKey, body: { reason } });
-
 it('tells a store of its order from the assignment to the door, signed', async () => {
-  const driver = await addFreeDriver(service, database.sql, store.point);
-  const { body } = await place(service, store);
+  const driver = await addFreeDriver(store.point);
+  const { body } = await place(store);
   const { id } = body.order;
   await until(id, 1);
   expect((await driver.pickUp(id)).status).toBe(200);
   await until(id, 2);
-  const photo = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
-    .jpeg()
-    .toBuffer();
-  expect((await driver.deliver(id, photo)).status).toBe(200);
+  expect((await driver.deliver(id, await jpeg())).status).toBe(200);
   await until(id, 3);
   expect(told(id)).toEqual(['assigned', 'picked_up', 'delivered']);
-  const order = await show(service, store, id);
+  const order = await show(store, id);
   for (const { event } of eventsOf(id)) {
     const shown = order.events.find(({ sequence }) => sequence === event.data.sequence);
     expect(new Date(shown?.at ?? 0).toISOString()).toBe(event.timestamp);
@@ -92,14 +74,14 @@ it('tells a store of its order from the assignment to the door, signed', async (
 });
 
 it('tells of an order that could not be handed over and came back', async () => {
-  const driver = await addFreeDriver(service, database.sql, store.point);
-  const { id } = (await place(service, store)).body.order;
+  const driver = await addFreeDriver(store.point);
+  const { id } = (await place(store)).body.order;
   for (const [action, body] of [
     ['pick-up', {}],
     ['undeliverable', { reason: 'nobody_home' }],
     ['return', {}],
   ] as const) {
-    expect((await act(driver, id, action, body)).status).toBe(200);
+    expect((await driver.act(id, action, body)).status).toBe(200);
   }
   await until(id, 4);
   expect(told(id)).toEqual(['assigned', 'picked_up', 'undeliverable', 'returned']);
@@ -111,9 +93,9 @@ it('tells of an order that could not be handed over and came back', async () => 
 });
 
 it('tells of a cancellation and of the refund that follows, at once', async () => {
-  const driver = await addFreeDriver(service, database.sql, store.point);
-  const { id } = (await place(service, store)).body.order;
-  await untilOrder(service, store, id, { payment_status: 'paid' });
+  const driver = await addFreeDriver(store.point);
+  const { id } = (await place(store)).body.order;
+  await untilOrder(store, id, { payment_status: 'paid' });
   expect((await cancel(store, id, 'customer_request')).status).toBe(200);
   await until(id, 3, AT_ONCE_MS);
   expect(told(id)).toEqual(['assigned', 'cancelled', 'refunded']);
@@ -121,9 +103,9 @@ it('tells of a cancellation and of the refund that follows, at once', async () =
 });
 
 it('tells of what the operator does with a command, and refunds it, at once', async () => {
-  const driver = await addFreeDriver(service, database.sql, store.point);
-  const { id } = (await place(service, store)).body.order;
-  await untilOrder(service, store, id, { payment_status: 'paid' });
+  const driver = await addFreeDriver(store.point);
+  const { id } = (await place(store)).body.order;
+  await untilOrder(store, id, { payment_status: 'paid' });
   await cli('order', 'cancel', id);
   await until(id, 3, AT_ONCE_MS);
   expect(told(id)).toEqual(['assigned', 'cancelled', 'refunded']);
@@ -132,8 +114,8 @@ it('tells of what the operator does with a command, and refunds it, at once', as
 
 it('tells of a charge that failed, at once', async () => {
   const { store: poor, secret: key } = await toldStore({ card: TEST_CARDS.declined });
-  await addFreeDriver(service, database.sql, poor.point);
-  const { id } = (await place(service, poor)).body.order;
+  await addFreeDriver(poor.point);
+  const { id } = (await place(poor)).body.order;
   await until(id, 2, AT_ONCE_MS);
   expect(told(id, key)).toEqual(['assigned', 'payment_failed']);
   expect(eventsOf(id).find(({ event }) => event.type === 'order.payment_failed')?.event.data).toMatchObject({
@@ -145,7 +127,7 @@ it('tells of a charge that failed, at once', async () => {
 it('tells of an order that nobody could take in its time', async () => {
   await cli('tier', 'set', 'scheduled', '--max-wait-seconds', '1');
   const remote = await toldStore();
-  const { id } = (await place(service, remote.store, { delivery_tier: 'scheduled' })).body.order;
+  const { id } = (await place(remote.store, { delivery_tier: 'scheduled' })).body.order;
   await until(id, 1);
   expect(told(id, remote.secret)).toEqual(['expired']);
 });
@@ -164,8 +146,8 @@ it('is refused by a receiver when it was tampered with, is old, or signed with a
 
 it('sends a failed webhook again with the same id and body, and a new time and signature', async () => {
   answers.push(500);
-  await addFreeDriver(service, database.sql, store.point);
-  const { id } = (await place(service, store)).body.order;
+  await addFreeDriver(store.point);
+  const { id } = (await place(store)).body.order;
   await until(id, 2);
   const [first, second] = eventsOf(id) as [SeenWebhook, SeenWebhook];
   expect(second.body).toBe(first.body);
@@ -176,7 +158,7 @@ it('sends a failed webhook again with the same id and body, and a new time and s
 
 it('lists what was told and sends it again when asked', async () => {
   const { store } = await toldStore();
-  const { id } = (await place(service, store)).body.order;
+  const { id } = (await place(store)).body.order;
   expect((await cancel(store, id, 'duplicate')).status).toBe(200);
   await until(id, 1);
   const [sent] = eventsOf(id);
@@ -194,7 +176,7 @@ it('lists what was told and sends it again when asked', async () => {
 it('disables an endpoint that says it is gone, and shows it to the operator', async () => {
   const { store } = await toldStore();
   answers.push(410);
-  const { id } = (await place(service, store)).body.order;
+  const { id } = (await place(store)).body.order;
   expect((await cancel(store, id, 'other')).status).toBe(200);
   const shown = () => cli<{ webhook: Record<string, string> }>('retailer', 'show', store.retailerId);
   await expect
@@ -210,7 +192,7 @@ it('disables an endpoint that says it is gone, and shows it to the operator', as
   expect((await shown()).webhook).toMatchObject({ webhook_disabled_because: 'off' });
   expect(await cli('retailer', 'set-webhook', store.retailerId, '--on')).toMatchObject({ webhook: 'on' });
   expect((await shown()).webhook).toMatchObject({ webhook_disabled_at: null });
-  const later = (await place(service, store)).body.order;
+  const later = (await place(store)).body.order;
   expect((await cancel(store, later.id, 'other')).status).toBe(200);
   await until(later.id, 1);
 });
@@ -222,7 +204,7 @@ it('refuses an address that is not public', async () => {
 });
 
 it('writes neither secret nor URL to its log', () => {
-  expect(service.output()).toContain('a webhook failed');
-  expect(service.output()).not.toMatch(/whsec_|hidden|\/hook/);
-  expect(service.output()).not.toContain(secret.slice(6));
+  expect(world.output()).toContain('a webhook failed');
+  expect(world.output()).not.toMatch(/whsec_|hidden|\/hook/);
+  expect(world.output()).not.toContain(secret.slice(6));
 });

@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type LiveDatabase, PROGRAMS, startLiveDatabase } from '../harness/live-database.ts';
+import { jpeg } from '../harness/photo.ts';
 import { newDataDir } from '../harness/service.ts';
 import { type ServiceHere, startServiceHere } from '../harness/service-here.ts';
 import { checkBackup } from './backups.ts';
@@ -30,10 +30,7 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
     const driver = await addFreeDriver(service, live.sql, northOf(store.point, 300));
     delivered = (await place(service, store)).body.order.id;
     await driver.pickUp(delivered);
-    const photo = await sharp({ create: { width: 32, height: 24, channels: 3, background: '#8a5a2b' } })
-      .jpeg()
-      .toBuffer();
-    expect((await driver.deliver(delivered, photo)).status).toBe(200);
+    expect((await driver.deliver(delivered, await jpeg())).status).toBe(200);
     await driver.duty(false);
     waiting = (await place(service, store)).body.order.id;
     await untilOrder(service, store, delivered, { payment_status: 'paid' });

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DEMO_STORE } from '../../src/sandbox/demo.ts';
 import { runCli } from '../harness/command-line.ts';
+import { jpeg } from '../harness/photo.ts';
 import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
 import { type Answer, ask, type DriverState, driverOf, openPhone, openSocket } from './clients.ts';
 
@@ -70,10 +70,7 @@ test('an order whose names are not ASCII goes from its creation to the photo wit
 
   expect((await driver.pickUp(id)).status).toBe(200);
   await expect.poll(seen).toMatchObject({ status: 'picked_up', driver: { first_name: 'Zoë' } });
-  const photo = await sharp({ create: { width: 320, height: 240, channels: 3, background: '#8a5a2b' } })
-    .jpeg()
-    .toBuffer();
-  const delivered = await driver.deliver(id, photo);
+  const delivered = await driver.deliver(id, await jpeg());
   expect([delivered.status, delivered.body.order.status]).toEqual([200, 'delivered']);
   await expect.poll(seen).toMatchObject({ status: 'delivered', photo_url: `/track/${token}/photo` });
   await expect

@@ -3,12 +3,12 @@ import { connect } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { holdApiLock } from '../../src/runtime/database.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 
 const logger = createLogger('silent');
 const soon = { interval: 10 };
 const CHECK_MS = 20;
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 /** An API process that holds the lock, and the number of calls that report its loss. */
 async function api(processId: string, hasRedis = false) {

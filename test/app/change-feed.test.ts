@@ -14,7 +14,7 @@ import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder } from '../harness/orders.ts';
 import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
@@ -30,7 +30,7 @@ const forgotten = (known: ReadonlySet<string>, holds: (id: string) => boolean) =
 
 const logger = createLogger('silent');
 const soon = { interval: 10 };
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 /** An API process with a change feed, and a record of its reads, events and matching. */
 async function api(secrets = NO_SECRETS) {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCommand } from '../harness/command-line.ts';
-import { freshDatabase, useDatabase } from '../harness/database.ts';
+import { freshDatabase, useFreshDatabase } from '../harness/database.ts';
 import { type Listening, listen } from '../harness/listen.ts';
 import { type FreshRedis, findRedisServer, freshRedis } from '../harness/redis.ts';
 import { newDataDir } from '../harness/service.ts';
@@ -15,7 +15,7 @@ import { newDataDir } from '../harness/service.ts';
 type Row = { readonly setting: string; readonly status: string; readonly says: string };
 
 const data = newDataDir();
-const database = useDatabase();
+const database = await useFreshDatabase();
 let redis: FreshRedis | undefined;
 let stripe: StripeStandIn;
 let twilio: TwilioStandIn;

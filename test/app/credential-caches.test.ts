@@ -10,14 +10,14 @@ import { connect } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { openGateway } from '../bus/gateway.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
 const logger = createLogger('silent');
 const GUESSES = 2_000;
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 /** Longest wait for a notice here: ten times the service's, as a slow machine may deliver one later than that. */
 const NOTICE_MS = 10_000;

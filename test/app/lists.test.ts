@@ -9,7 +9,7 @@ import { Closers } from '../../src/runtime/closers.ts';
 import { openDatabase } from '../../src/runtime/database.ts';
 import { openStore } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { letIn, startServer } from '../http/support.ts';
 import { openTransaction } from '../store/transaction.ts';
@@ -17,7 +17,7 @@ import { openTransaction } from '../store/transaction.ts';
 /** Far above all that is let in, and few enough to be sent before the first one's time is over. */
 const LISTS = 50;
 
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 /** The list of a store over HTTP, on the connections of a service. */
 async function listOf(retailerId: string) {

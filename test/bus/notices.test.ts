@@ -1,23 +1,20 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type GivenOrder, listenForNotices, type NoticeHandlers } from '../../src/bus/notices.ts';
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { MAX_COMMIT_BATCH } from '../../src/limits.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { CommittedOrder, NewOrder } from '../../src/store/orders/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, draftOrder, PICKUP } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openGateway } from './gateway.ts';
 
 const logger = createLogger('silent');
-let database: FreshDatabase;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase();
+const { sql } = database;
 
 /** A listening process, with what it received and how often it began to listen. */
 async function listener(options: { origin?: string; url?: string; changed?: NoticeHandlers['changed'] } = {}) {
@@ -40,7 +37,7 @@ async function listener(options: { origin?: string; url?: string; changed?: Noti
   );
   return { heard, stop, began: () => began };
 }
-const say = (payload: string) => database.sql`select pg_notify('sameday', ${payload})`;
+const say = (payload: string) => sql`select pg_notify('sameday', ${payload})`;
 /** Number of connections to the port that this process was refused so far. */
 function countRefusals(port: number): () => number {
   let refused = 0;
@@ -55,7 +52,6 @@ function countRefusals(port: number): () => number {
 const soon = { interval: 10 };
 
 test('an order committed by one process is heard by the others, and by itself as its own', async () => {
-  const { sql } = database;
   const order = await draftOrder(sql, await addStoreRow(sql));
   const [me, other] = [await listener({ origin: 'me' }), await listener({ origin: 'other' })];
   await storeOf(sql, 'other').insertOrders([order]);
@@ -64,7 +60,6 @@ test('an order committed by one process is heard by the others, and by itself as
 });
 
 test('the notice of orders with drivers tells the others of each, and the build before reads its ids', async () => {
-  const { sql } = database;
   const store = await addStoreRow(sql);
   const drafts: NewOrder[] = [];
   for (const point of [{ lat: 1.2345678901234568e-5, lng: -122.4194155 }, null]) {
@@ -100,7 +95,6 @@ test('the notice of orders with drivers tells the others of each, and the build 
 });
 
 test('the notices of the largest commit hold all of its orders, however long their numbers are', async () => {
-  const { sql } = database;
   const [store, driverId] = [await addStoreRow(sql), await addDriverRow(sql)];
   await sql`update drivers set capacity = 8 where id = ${driverId}`;
   await sql`alter table orders disable trigger user`;
@@ -177,7 +171,7 @@ test('who stopped listening hears no more', async () => {
 
 test('a connection that was ended from outside is made again, and reports that notices may have been missed', async () => {
   const { heard, began } = await listener();
-  await database.sql`
+  await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'listener'`;
   await expect.poll(began, soon).toBe(2);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createLocateJob, LOCATE_BUSY_SECONDS, LOCATE_USEFUL_SECONDS } from '../../src/dispatch/locate-job.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { DropoffPoint } from '../../src/domain/dropoff.ts';
@@ -6,7 +6,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { RejectedCandidate } from '../../src/domain/rejected-candidate.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Geocoder } from '../../src/vendors/geocoder.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
 import { NO_ZIPS } from '../harness/towns.ts';
 import { noticesDuring } from '../store/transaction.ts';
@@ -18,31 +18,28 @@ const ADDRESS = { line1: '401 Valencia St', line2: null, city: 'San Francisco', 
 const BY_ZIP: DropoffPoint = { point: { lat: 37.7, lng: -122.4 }, accuracyMeters: 10_000, source: 'zip_centroid' };
 const DOOR: DropoffPoint = { point: { lat: 37.7665, lng: -122.4219 }, accuracyMeters: 12, source: 'geocoder' };
 
-let database: FreshDatabase;
+const database = await useFreshDatabase();
+const { sql } = database;
 let retailerId: string;
 let keyId: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   retailerId = newId();
   keyId = newId();
   const store = { id: retailerId, name: 'Corner Market', address: 'One Test Square', point: { lat: 1, lng: 2 } };
   const card = { stripeCustomerId: null, stripePaymentMethodId: null };
-  await storeOf(database.sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
+  await storeOf(sql).createRetailer({ ...store, ...card }, { id: keyId, keyHash: keyId });
 });
 
 async function newDriver(): Promise<string> {
   const id = newId();
-  await database.sql`
+  await sql`
     insert into drivers (id, name, phone, token_hash, tiers, on_duty)
     values (${id}, 'Sam', '+14155550177', ${id}, '{standard}', true)`;
   return id;
 }
 
 async function newOrder(changes: Partial<NewOrder> = {}, locate = true) {
-  const tier = (await storeOf(database.sql).loadTiers()).get('standard') as NewOrder['tier'];
+  const tier = (await storeOf(sql).loadTiers()).get('standard') as NewOrder['tier'];
   const order: NewOrder = {
     idempotency: null,
     id: newId(),
@@ -65,9 +62,7 @@ async function newOrder(changes: Partial<NewOrder> = {}, locate = true) {
     driver: null,
     ...changes,
   };
-  const committed = (await storeOf(database.sql, ORIGIN).insertOrders([order], { locate, smsDelaySeconds: 0 })).get(
-    order.id,
-  );
+  const committed = (await storeOf(sql, ORIGIN).insertOrders([order], { locate, smsDelaySeconds: 0 })).get(order.id);
   const job = committed?.outbox.find(({ queue }) => queue === 'locate');
   return { orderId: order.id, job, outboxId: job?.id ?? 0 };
 }
@@ -94,22 +89,22 @@ function runJob(orderId: string, outboxId: number, answer: Answer, knowsZip = fa
   events.subscribe({ detailsChanged: (id) => void told.push(id) });
   const { point, accuracyMeters } = BY_ZIP;
   const zips = { ...NO_ZIPS, area: () => (knowsZip ? { point, accuracyMeters } : undefined) };
-  const deps = { store: storeOf(database.sql, ORIGIN), places: { geocoder, zips }, events, random: () => 1 };
+  const deps = { store: storeOf(sql, ORIGIN), places: { geocoder, zips }, events, random: () => 1 };
   return createLocateJob(deps)({ orderId, outboxId });
 }
 const isDone = async (outboxId: number) =>
-  (await database.sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
+  (await sql`select done_at is not null as done from outbox where id = ${outboxId}`)[0]?.done;
 
 /** The dropoff's point on record; null where there is none. */
 async function pointOf(orderId: string): Promise<DropoffPoint | null> {
-  const order = await storeOf(database.sql).findStoreOrder(orderId, retailerId);
+  const order = await storeOf(sql).findStoreOrder(orderId, retailerId);
   const { lat, lng, accuracy_meters, source } = order?.dropoff_point ?? {};
   if (lat == null || lng == null) return null;
   return { point: { lat, lng }, accuracyMeters: accuracy_meters, source } as DropoffPoint;
 }
 
 const trackedDropoff = async (orderId: string) =>
-  (await storeOf(database.sql).findTrackedByIds([orderId])).get(orderId)?.dropoff;
+  (await storeOf(sql).findTrackedByIds([orderId])).get(orderId)?.dropoff;
 
 describe('the job that finds a dropoff', () => {
   it('is written by the insert of the order if there is a geocoder', async () => {
@@ -133,7 +128,7 @@ describe('the job that finds a dropoff', () => {
 
   it('changes nothing about the order itself', async () => {
     const { orderId, outboxId } = await newOrder();
-    const read = () => database.sql`select * from orders where id = ${orderId}`;
+    const read = () => sql`select * from orders where id = ${orderId}`;
     const [before] = await read();
     await runJob(orderId, outboxId, FOUND);
     expect((await read())[0]).toEqual(before);
@@ -142,7 +137,7 @@ describe('the job that finds a dropoff', () => {
   it('records that an address is unknown, apart from one that was not looked up', async () => {
     const { orderId, outboxId } = await newOrder();
     const source = async () =>
-      (await storeOf(database.sql).findStoreOrder(orderId, retailerId))?.dropoff_point.source ?? 'not looked';
+      (await storeOf(sql).findStoreOrder(orderId, retailerId))?.dropoff_point.source ?? 'not looked';
     expect(await source()).toBe('not looked');
     await runJob(orderId, outboxId, NOT_FOUND);
     expect(await source()).toBe('unknown');
@@ -154,7 +149,7 @@ describe('the job that finds a dropoff', () => {
     const { orderId, outboxId } = await newOrder();
     expect(await runJob(orderId, outboxId, AWAY, true)).toMatchObject({ kind: 'retry' });
     expect(await isDone(outboxId)).toBe(false);
-    await database.sql`
+    await sql`
       update orders set created_at = now() - make_interval(secs => ${LOCATE_USEFUL_SECONDS + 1}) where id = ${orderId}`;
     expect(await runJob(orderId, outboxId, AWAY, true)).toEqual({ kind: 'done' });
     expect(await pointOf(orderId)).toEqual(BY_ZIP);
@@ -168,16 +163,16 @@ describe('the job that finds a dropoff', () => {
     };
     expect(await wait()).toBeLessThan(LOCATE_BUSY_SECONDS + 2);
     expect(await isDone(outboxId)).toBe(false);
-    await database.sql`update orders set created_at = now() - interval '1 hour' where id = ${orderId}`;
+    await sql`update orders set created_at = now() - interval '1 hour' where id = ${orderId}`;
     expect(await wait()).toBeGreaterThan(1_800);
-    await database.sql`
+    await sql`
       update orders set created_at = now() - make_interval(secs => ${LOCATE_USEFUL_SECONDS + 1}) where id = ${orderId}`;
     expect(await wait()).toBe('done');
   });
 
   it('asks no geocoder for an order that has ended or is located', async () => {
     const { orderId, outboxId } = await newOrder();
-    await database.sql`update orders set status = 'cancelled' where id = ${orderId}`;
+    await sql`update orders set status = 'cancelled' where id = ${orderId}`;
     expect(await runJob(orderId, outboxId, FOUND)).toEqual({ kind: 'done' });
     expect(asked).toEqual([]);
     expect(await isDone(outboxId)).toBe(true);
@@ -208,7 +203,7 @@ describe('an order has on record', () => {
     reason,
   }));
   const eventsShown = async (orderId: string) =>
-    (await storeOf(database.sql).showOrder(orderId))?.events as { type: string; considered?: unknown; data: unknown }[];
+    (await storeOf(sql).showOrder(orderId))?.events as { type: string; considered?: unknown; data: unknown }[];
 
   it('the rejected candidates of an assignment at its creation', async () => {
     const driverId = await newDriver();
@@ -223,13 +218,13 @@ describe('an order has on record', () => {
     const { orderId } = await newOrder();
     const first = await newDriver();
     const second = await newDriver();
-    await storeOf(database.sql, ORIGIN).assignWaiting(orderId, {
+    await storeOf(sql, ORIGIN).assignWaiting(orderId, {
       driverId: first,
       shownMeters: 10,
       rejectedCandidates,
     });
-    await storeOf(database.sql, ORIGIN).releaseOrder(orderId, first, 'vehicle', STAMP);
-    await storeOf(database.sql, ORIGIN).assignWaiting(orderId, {
+    await storeOf(sql, ORIGIN).releaseOrder(orderId, first, 'vehicle', STAMP);
+    await storeOf(sql, ORIGIN).assignWaiting(orderId, {
       driverId: second,
       shownMeters: 20,
       rejectedCandidates: [],
@@ -241,12 +236,12 @@ describe('an order has on record', () => {
   it('the distance at the handover, also in its event', async () => {
     const driverId = await newDriver();
     const { orderId } = await newOrder({ driver: { driverId, shownMeters: 5 } });
-    await storeOf(database.sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
+    await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
     const positionAt = new Date('2026-03-02T15:00:00.000Z');
     const proof = { distanceMeters: 34, positionAt };
     const receipt = { distanceMeters: 900, positionAt, stampIsPlausible: true, doubts: [], proof, pickedUpAt: null };
-    await storeOf(database.sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', STAMP, receipt);
-    const order = await storeOf(database.sql).findStoreOrder(orderId, retailerId);
+    await storeOf(sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', STAMP, receipt);
+    const order = await storeOf(sql).findStoreOrder(orderId, retailerId);
     expect(order?.proof_distance_meters).toBe(34);
     expect(order?.events.at(-1)).toMatchObject({
       type: 'delivered',

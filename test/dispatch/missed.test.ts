@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { Fleet } from '../../src/dispatch/fleet.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
@@ -9,33 +9,27 @@ import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP, type TestStore } from '../harness/orders.ts';
+import { useFreshDatabase } from '../harness/database.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, PICKUP } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase();
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const { sql } = await useFreshDatabase();
+const store = await addStoreRow(sql);
 beforeEach(async () => {
-  await database.sql`truncate orders, drivers, driver_positions`;
+  await sql`truncate orders, drivers, driver_positions`;
 });
 
 /** A driver on duty by the store, with the age of their position. */
 async function standing(ageMs = 0): Promise<string> {
-  const driverId = await addDriverRow(database.sql);
-  await storeOf(database.sql).writePositions([{ driverId, ...PICKUP, atMs: Date.now() - ageMs }]);
+  const driverId = await addDriverRow(sql);
+  await storeOf(sql).writePositions([{ driverId, ...PICKUP, atMs: Date.now() - ageMs }]);
   return driverId;
 }
 const isOverdue = (orderId: string) =>
-  database.sql`update orders set expires_at = now() - interval '1 second' where id = ${orderId}`;
+  sql`update orders set expires_at = now() - interval '1 second' where id = ${orderId}`;
 
 /** The matching part of a process on the real tables, without notices. */
 async function openProcess() {
-  const { sql } = database;
   let tries = 0;
   const tables: Store = {
     ...storeOf(sql, 'me'),
@@ -60,7 +54,6 @@ async function openProcess() {
 }
 
 test('waiting orders and available drivers are matchable', async () => {
-  const { sql } = database;
   const { orderId: waits } = await addOrder(sql, store);
   const { orderId: overdue } = await addOrder(sql, store);
   await isOverdue(overdue);
@@ -78,7 +71,6 @@ test('waiting orders and available drivers are matchable', async () => {
 });
 
 test('each read looks at one part of many drivers, until all were looked at', async () => {
-  const { sql } = database;
   for (const _ of Array(3)) await standing();
   const { driverIds: all } = await storeOf(sql).findMatchable(0, POSITION_FRESH_MS);
   const seen: string[] = [];
@@ -94,7 +86,6 @@ test('each read looks at one part of many drivers, until all were looked at', as
 });
 
 test('a driver next to an order whose time is up gets the next order after one attempt', async () => {
-  const { sql } = database;
   const { orderId: overdue } = await addOrder(sql, store);
   const { orderId: next } = await addOrder(sql, store);
   await sql`update orders set created_at = created_at - interval '1 hour' where id = ${overdue}`;
@@ -110,7 +101,6 @@ test('a driver next to an order whose time is up gets the next order after one a
 });
 
 test('a sweep matches orders and drivers that changed in the tables without a notice', async () => {
-  const { sql } = database;
   const { orderId: gone } = await addOrder(sql, store);
   const { matcher, sweep } = await openProcess();
   expect(matcher.isWaiting(gone)).toBe(true);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { PlaceOrderOutcome } from '../../src/dispatch/place-order.ts';
 import { createPlaceUnkeyed } from '../../src/dispatch/place-unkeyed.ts';
 import { createRequestDedup } from '../../src/dispatch/request-dedup.ts';
@@ -8,28 +8,22 @@ import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { AbortNotice } from '../../src/transport/signal.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
-import { addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
+import { useFreshDatabase } from '../harness/database.ts';
+import { addStoreRow, draftOrder, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from '../store/transaction.ts';
 
-let database: FreshDatabase;
-let store: TestStore;
+const database = await useFreshDatabase({ max: 10 });
+const { sql } = database;
 let processes = 0;
 let fingerprints = 0;
 const logger = createLogger('silent');
 const REQUEST = {} as PlaceOrder;
 const KEY = {} as RetailerKey;
-
-beforeAll(async () => {
-  database = await freshDatabase({ max: 10 });
-  store = await addStoreRow(database.sql);
-});
-afterAll(() => database.drop());
+const store = await addStoreRow(sql);
 
 /** A process on the real tables. A test can hold a commit back, replace its outcome, and break statements. */
 function world() {
-  const { sql } = database;
   const real = storeOf(sql, `process ${++processes}`);
   const tables = { away: false };
   const reads = { away: false };
@@ -97,13 +91,13 @@ function world() {
     },
   };
 }
-const orderWith = async (id: string) => (await storeOf(database.sql).findPlacedByIds([id])).get(id) as CreatedOrder;
+const orderWith = async (id: string) => (await storeOf(sql).findPlacedByIds([id])).get(id) as CreatedOrder;
 const orderOf = (outcome: { kind: string; order?: CreatedOrder }): string => {
   expect(['created', 'replayed']).toContain(outcome.kind);
   return outcome.order?.id ?? '';
 };
 const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
-const recorded = (fingerprint: string) => storeOf(database.sql).findLostReplies(fingerprint, 1_000);
+const recorded = (fingerprint: string) => storeOf(sql).findLostReplies(fingerprint, 1_000);
 const untilRecorded = (fingerprint: string, count = 1) =>
   expect.poll(async () => (await recorded(fingerprint)).length, { interval: 5 }).toBe(count);
 function gate() {
@@ -159,7 +153,7 @@ test('nothing is written or asked for requests that are answered', async () => {
   await Promise.all(all.map(({ outcome }) => outcome));
   await Promise.all([a.close(), b.close()]);
   expect([a.writes, b.writes]).toEqual(Array(2).fill({ records: 0, takes: 0 }));
-  expect(await database.sql`select from unheard_requests where fingerprint = ${fingerprint}`).toHaveLength(0);
+  expect(await sql`select from unheard_requests where fingerprint = ${fingerprint}`).toHaveLength(0);
 });
 
 test.each(['the same process', 'another process'])(
@@ -271,16 +265,16 @@ test('a client that disconnects during the commit is recorded before the outcome
   open();
   // An equal request settled that it is never created.
   expect(await first.outcome).toEqual({ kind: 'internal' });
-  expect((await orderRow(database.sql, made)).status).toBe('pending_dispatch');
+  expect((await orderRow(sql, made)).status).toBe('pending_dispatch');
   expect(await recorded(fingerprint)).toEqual([]);
 });
 
 test('a repeated request waits for the commit of the first, and gets its order', async () => {
   const fingerprint = newFingerprint();
-  const order = await draftOrder(database.sql, store, { idempotency: { key: null, fingerprint } });
+  const order = await draftOrder(sql, store, { idempotency: { key: null, fingerprint } });
   const inFlight = await openTransaction(database);
   await storeOf(inFlight.sql, 'other').insertOrders([order]);
-  await storeOf(database.sql, 'other').recordLostReplies([{ fingerprint, orderId: order.id }]);
+  await storeOf(sql, 'other').recordLostReplies([{ fingerprint, orderId: order.id }]);
   const again = world().send(fingerprint);
   await untilBlocked(database);
   await inFlight.commit();
@@ -314,7 +308,7 @@ test('a repeated request whose client disconnects does not wait until the first 
 test('the wait for the order of an equal request does not count as a wait for the commit', async () => {
   const a = world();
   const fingerprint = newFingerprint();
-  await storeOf(database.sql, 'other').recordLostReplies([{ fingerprint, orderId: newId() }]);
+  await storeOf(sql, 'other').recordLostReplies([{ fingerprint, orderId: newId() }]);
   expect(await a.send(fingerprint).outcome).toMatchObject({ kind: 'created' });
   const [whenItCame, later, ...more] = a.sinceMs;
   expect(whenItCame).toBe(0);
@@ -333,7 +327,6 @@ test('after an unknown outcome a repeated request gets the order if it was creat
 });
 
 test('after an unknown outcome a repeated request creates a missing order, and a late commit does not', async () => {
-  const { sql } = database;
   const b = world();
   const fingerprint = newFingerprint();
   const late = await draftOrder(sql, store, { idempotency: { key: null, fingerprint } });

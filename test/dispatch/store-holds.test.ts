@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { followChanges } from '../../src/app/change-feed.ts';
 import { buildDispatch } from '../../src/app/dispatch.ts';
 import type { Config } from '../../src/config.ts';
@@ -10,7 +10,7 @@ import { connect } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import {
   addDriverRow,
   addOrder,
@@ -27,29 +27,26 @@ import { chargedOrder, failCharges } from '../harness/unpaid.ts';
 const logger = createLogger('silent');
 const SOON = { interval: 10 };
 
-let database: FreshDatabase;
+const database = await useFreshDatabase({ max: 10 });
+const { sql } = database;
 let store: TestStore;
-beforeAll(async () => {
-  database = await freshDatabase({ max: 10 });
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
-  await database.sql`truncate orders, drivers, driver_positions, outbox, payments, unproven_orders`;
-  store = await addStoreRow(database.sql);
+  await sql`truncate orders, drivers, driver_positions, outbox, payments, unproven_orders`;
+  store = await addStoreRow(sql);
 });
 
-const cli = () => storeOf(database.sql, 'cli');
+const cli = storeOf(sql, 'cli');
 
 /** Drivers on duty by the store, on whom every process has a fresh position. */
 async function standing(count: number): Promise<string[]> {
-  const ids = await Promise.all(Array.from({ length: count }, () => addDriverRow(database.sql)));
-  await cli().writePositions(ids.map((driverId) => ({ driverId, ...PICKUP, atMs: Date.now() })));
+  const ids = await Promise.all(Array.from({ length: count }, () => addDriverRow(sql)));
+  await cli.writePositions(ids.map((driverId) => ({ driverId, ...PICKUP, atMs: Date.now() })));
   return ids;
 }
 const waiting = (count: number, of = store) =>
-  Promise.all(Array.from({ length: count }, async () => (await addOrder(database.sql, of)).orderId));
+  Promise.all(Array.from({ length: count }, async () => (await addOrder(sql, of)).orderId));
 const assigned = async (of = store) => {
-  const [row] = await database.sql`
+  const [row] = await sql`
     select count(*)::int as n from orders where retailer_id = ${of.retailerId} and status = 'driver_assigned'`;
   return row?.n as number;
 };
@@ -125,23 +122,23 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
 
 test('orders of a suspended store wait and say why, and get drivers as soon as it is active again', async () => {
   const orderIds = await waiting(3);
-  await cli().setRetailerStatus(store.retailerId, 'suspended');
+  await cli.setRetailerStatus(store.retailerId, 'suspended');
   await standing(2);
   const process = await openProcess('me');
   await process.sweep.run();
   expect(await assigned()).toBe(0);
   expect(process.matcher.whyWaiting(orderIds[0] as string)).toBe('store_suspended');
   expect(process.tries.assigns).toBe(0);
-  await cli().setRetailerStatus(store.retailerId, 'active');
+  await cli.setRetailerStatus(store.retailerId, 'active');
   await expect.poll(() => assigned(), SOON).toBe(2);
   expect(process.matcher.whyWaiting(orderIds[0] as string)).not.toBe('store_suspended');
 });
 
 test('a store that is suspended while drivers are on their way to other orders leaves them to other stores', async () => {
-  const other = await addStoreRow(database.sql);
+  const other = await addStoreRow(sql);
   await waiting(5);
   const process = await openProcess('me');
-  await cli().setRetailerStatus(store.retailerId, 'suspended');
+  await cli.setRetailerStatus(store.retailerId, 'suspended');
   await expect.poll(() => process.matcher.holdOf(store.retailerId), SOON).toBe('store_suspended');
   await waiting(1, other);
   const [driverId] = await standing(1);
@@ -152,13 +149,13 @@ test('a store that is suspended while drivers are on their way to other orders l
 });
 
 test('the row refuses what memory has missed, and the driver goes on to the order of another store', async () => {
-  const other = await addStoreRow(database.sql);
+  const other = await addStoreRow(sql);
   // No read tells this process of the suspension until it is refused.
   let knows = false;
-  const loadHolds: Store['loadHolds'] = async (...args) => (knows ? cli().loadHolds(...args) : []);
+  const loadHolds: Store['loadHolds'] = async (...args) => (knows ? cli.loadHolds(...args) : []);
   const process = await openProcess('me', { loadHolds });
   const [orderId] = await waiting(1);
-  await cli().setRetailerStatus(store.retailerId, 'suspended');
+  await cli.setRetailerStatus(store.retailerId, 'suspended');
   const [later] = await waiting(1, other);
   await process.fleet.refreshOrders([orderId as string, later as string]);
   await process.holds.reload();
@@ -168,15 +165,15 @@ test('the row refuses what memory has missed, and the driver goes on to the orde
   await process.fleet.refreshDrivers([driverId as string]);
   await process.redispatch.matchDriver(driverId as string);
   await expect.poll(() => assigned(other), SOON).toBe(1);
-  expect(await orderRow(database.sql, later as string)).toMatchObject({ driver_id: driverId });
-  expect(await orderRow(database.sql, orderId as string)).toMatchObject({ status: 'pending_dispatch' });
+  expect(await orderRow(sql, later as string)).toMatchObject({ driver_id: driverId });
+  expect(await orderRow(sql, orderId as string)).toMatchObject({ status: 'pending_dispatch' });
   expect(process.matcher.whyWaiting(orderId as string)).toBe('store_suspended');
 });
 
 test('a new order of a store that does not pay waits uncharged beside free drivers, and says why', async () => {
   await standing(5);
   const process = await openProcess('me');
-  await failCharges(database.sql, store, 3);
+  await failCharges(sql, store, 3);
   await expect.poll(() => process.matcher.holdOf(store.retailerId), SOON).toBe('payment_required');
   const outcome = await process.place();
   expect(outcome).toMatchObject({
@@ -190,9 +187,9 @@ test('a new order of a store that does not pay waits uncharged beside free drive
 
 test('a new order is committed as waiting where the row refuses the driver that memory chose', async () => {
   await standing(2);
-  await failCharges(database.sql, store, 3);
+  await failCharges(sql, store, 3);
   let knows = false;
-  const loadHolds: Store['loadHolds'] = async (...args) => (knows ? cli().loadHolds(...args) : []);
+  const loadHolds: Store['loadHolds'] = async (...args) => (knows ? cli.loadHolds(...args) : []);
   const process = await openProcess('me', { loadHolds });
   await process.holds.reload();
   knows = true;
@@ -202,26 +199,26 @@ test('a new order is committed as waiting where the row refuses the driver that 
 });
 
 test('a paid order lets all waiting ones go, and a new card as many as are allowed', async () => {
-  await failCharges(database.sql, store, 3);
+  await failCharges(sql, store, 3);
   await waiting(12);
   await standing(10);
   const process = await openProcess('me');
   await process.sweep.run();
   expect([await assigned(), process.tries.assigns]).toEqual([3, 0]);
-  await cli().setCard(store.retailerId, 'cus_2', 'pm_card_visa');
+  await cli.setCard(store.retailerId, 'cus_2', 'pm_card_visa');
   // Three with the failed charges, and three on the new card.
   await expect.poll(() => assigned(), SOON).toBe(6);
   await process.sweep.run();
   expect(await assigned()).toBe(6);
-  const paid = await database.sql`select id from orders where payment_status = 'processing' limit 1`;
-  await cli().openPaymentAttempts([paid[0]?.id], 3);
-  await cli().recordPaid([{ orderId: paid[0]?.id, attempt: 1, paymentIntentId: 'pi_1', outboxId: 0 }]);
+  const paid = await sql`select id from orders where payment_status = 'processing' limit 1`;
+  await cli.openPaymentAttempts([paid[0]?.id], 3);
+  await cli.recordPaid([{ orderId: paid[0]?.id, attempt: 1, paymentIntentId: 'pi_1', outboxId: 0 }]);
   await expect.poll(() => assigned(), SOON).toBe(13);
 });
 
 test('of 300 orders at once at two processes a new card lets exactly 3 have a driver, mostly without asking', async () => {
-  await failCharges(database.sql, store, 3);
-  await cli().setCard(store.retailerId, 'cus_2', 'pm_card_visa');
+  await failCharges(sql, store, 3);
+  await cli.setCard(store.retailerId, 'cus_2', 'pm_card_visa');
   await standing(310);
   const processes = [await openProcess('a'), await openProcess('b')];
   const outcomes = await Promise.all(
@@ -238,28 +235,28 @@ test('of 300 orders at once at two processes a new card lets exactly 3 have a dr
 test('a process that missed the notice lets the store go at its next sweep', async () => {
   const process = await openProcess('me');
   await waiting(1);
-  await database.sql`update retailers set status = 'suspended' where id = ${store.retailerId}`;
+  await sql`update retailers set status = 'suspended' where id = ${store.retailerId}`;
   await process.holds.reload();
   await expect.poll(() => process.matcher.waitingCount(), SOON).toBe(1);
   await standing(1);
   await process.sweep.run();
   expect(await assigned()).toBe(0);
-  await database.sql`update retailers set status = 'active' where id = ${store.retailerId}`;
+  await sql`update retailers set status = 'active' where id = ${store.retailerId}`;
   await process.holds.reload();
   await expect.poll(() => assigned(), SOON).toBe(1);
 });
 
 test('a charge that fails in this very process holds the store here too', async () => {
   const process = await openProcess('me');
-  const { settle } = await chargedOrder(database.sql, store);
+  const { settle } = await chargedOrder(sql, store);
   await settle('failed', 'me');
   await expect.poll(() => process.matcher.isWatched(store.retailerId), SOON).toBe(true);
-  await failCharges(database.sql, store, 2);
+  await failCharges(sql, store, 2);
   await expect.poll(() => process.matcher.holdOf(store.retailerId), SOON).toBe('payment_required');
 });
 
 test('a store is read again where one of its orders was given a driver during the read', async () => {
-  const matcher = new Matcher(await cli().loadTiers());
+  const matcher = new Matcher(await cli.loadTiers());
   const { retailerId } = store;
   const found = [
     { retailerId, reason: null, credit: 1 },
@@ -284,7 +281,7 @@ test('a store is read again where one of its orders was given a driver during th
 });
 
 test('reads are applied in the order in which they began', async () => {
-  const matcher = new Matcher(await cli().loadTiers());
+  const matcher = new Matcher(await cli.loadTiers());
   const answers: ((reason: 'store_suspended' | null) => void)[] = [];
   const holds = createStoreHolds({
     store: {

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { connect } from '../../src/postgres/connect.ts';
 import { classifyFailure } from '../../src/postgres/failures.ts';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { CUTS, openProxy } from './proxy.ts';
 
-let database: FreshDatabase;
-
-beforeAll(async () => {
-  database = await freshDatabase({ migrated: false });
-  await database.sql`create table marks (n int)`;
-});
-afterAll(() => database.drop());
+const database = await useFreshDatabase({ migrated: false });
+const { sql } = database;
+await sql`create table marks (n int)`;
 
 test.each(CUTS.map((cut, n) => ({ cut, n })))(
   'a statement whose connection is cut ($cut) is done all the same',
@@ -24,7 +20,7 @@ test.each(CUTS.map((cut, n) => ({ cut, n })))(
     const outcome = marked`insert into marks values (${n})`.then(() => 'done', classifyFailure);
     await isCut;
     expect(await outcome).toBe('unknown');
-    await expect.poll(() => database.sql`select from marks where n = ${n}`).toHaveLength(1);
+    await expect.poll(() => sql`select from marks where n = ${n}`).toHaveLength(1);
     await Promise.all([marked.end({ timeout: 1 }), other.end({ timeout: 1 })]);
     proxy.close();
   },

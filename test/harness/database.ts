@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { withDatabase } from './database-url.ts';
 import { STEP_MS } from './patience.ts';
@@ -16,27 +16,6 @@ export type FreshDatabase = TestDatabase & {
   /** Closes `sql` and removes the database; fails if any other connection is still open after `patienceMs`. */
   drop(patienceMs?: number): Promise<void>;
 };
-
-/** A fresh database for the tests of the file that calls this, from the first one on. */
-export function useDatabase(options: Parameters<typeof freshDatabase>[0] = {}): TestDatabase {
-  let opened: FreshDatabase | undefined;
-  beforeAll(async () => {
-    opened = await freshDatabase(options);
-  });
-  afterAll(() => opened?.drop());
-  const database = (): FreshDatabase => {
-    if (!opened) throw new Error('the database opens with the first test');
-    return opened;
-  };
-  return {
-    get url() {
-      return database().url;
-    },
-    get sql() {
-      return database().sql;
-    },
-  };
-}
 
 /**
  * Clones the run's template into a new database for a test file, with every migration applied.

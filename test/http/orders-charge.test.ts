@@ -3,13 +3,13 @@ import { ordersCharge } from '../../src/payments/orders-charge.ts';
 import { createRetryCharge } from '../../src/payments/retry-charge.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/payments/card-tries.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { failCharges } from '../harness/unpaid.ts';
 import { letIn, startServer } from './support.ts';
 
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 test('a retry on a card without room for a decline uses up no try, and tells when it may come', async () => {
   const { sql } = database;

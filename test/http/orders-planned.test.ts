@@ -4,13 +4,13 @@ import { ordersGet } from '../../src/http/routes/orders-get.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addStoreRow, type TestStore } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { addWaiting, inOneStep, leaseOf, MINUTE, nowMs, plan, rangeAt } from '../store/plan-world.ts';
 import { letIn, startServer } from './support.ts';
 
-const database = useDatabase();
+const database = await useFreshDatabase();
 let store: TestStore;
 let doorMs: number;
 let planned: string;

@@ -7,7 +7,7 @@ import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
 import { MAX_REJECTED_CANDIDATES } from '../../src/matcher/rejected-candidates.ts';
 import { displaced } from '../geo/places.ts';
 import { TIERS } from './brute-force.ts';
-import { carrying, freeDriver, setDuty } from './carrying.ts';
+import { carrying, freeDriver, orderOf, setDuty } from './carrying.ts';
 import { randomFrom } from './world.ts';
 
 const NOW = 1_700_000_000_000;

@@ -7,14 +7,14 @@ import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import { VENDOR_PAUSE_MS } from '../../src/queues/job-limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { CARD_WINDOW_SECONDS, MAX_CARD_DECLINES } from '../../src/store/payments/card-tries.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { chargerOf, stripeStandIn } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
 
 type LedgerEntry = { metadata?: Record<string, string>; answer?: { kind: string } };
 
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 /** An assigned order, Stripe's stand-in, and the charge job as the worker builds it. */
 async function world(

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { RefundOutcome } from '../../src/payments/charger.ts';
 import { createRefundJob } from '../../src/payments/refund.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
 const REFUSED: RefundOutcome = { kind: 'refused', code: 'charge_disputed' };
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 /** A cancelled paid order, and its refund job with a given answer of Stripe. */
 async function world(outcome: RefundOutcome) {

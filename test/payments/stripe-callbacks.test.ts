@@ -6,7 +6,7 @@ import type { StripeEvent } from '../../src/payments/stripe-events.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { Payment } from '../../src/sandbox/stripe-objects.ts';
 import { closedAfterTest } from '../harness/closed-after-test.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { chargerOf } from '../harness/stand-ins.ts';
@@ -19,7 +19,7 @@ const UNSTAMPED = { actionId: null, capturedAt: null };
 const FEE = 799;
 const ORDERS_OF_EVENTS = 8;
 
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 /** Stripe's stand-in with its events, and the service's handling of them on a real Postgres. */
 async function openStripe(live = false) {

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import type { ChargeRequest } from '../../src/payments/charger.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
-import { STRIPE_RATES } from '../../src/sandbox/stripe-limits.ts';
 import { STAND_IN_SEARCH_LAG_MS } from '../../src/sandbox/stripe-stand-in.ts';
 import { listenInTest } from '../harness/closed-after-test.ts';
 import { chargerOf, stripeStandIn } from '../harness/stand-ins.ts';

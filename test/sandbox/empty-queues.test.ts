@@ -5,7 +5,7 @@ import type { QueueBackend } from '../../src/queues/backend.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { emptyRedisQueues } from '../../src/sandbox/empty-queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 import { storeOf } from '../harness/store.ts';
 import { gate } from '../http/support.ts';
@@ -15,7 +15,7 @@ const NO_MARKS = { mark: () => undefined };
 
 const logger = createLogger('silent');
 const soon = { interval: 10 };
-const database = useDatabase();
+const database = await useFreshDatabase();
 let redis: FreshRedis | undefined;
 beforeAll(async () => {
   redis = await freshRedis();

@@ -1,6 +1,8 @@
 import { expect, onTestFinished } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { TestDatabase } from '../harness/database.ts';
+import { storeOf } from '../harness/store.ts';
 
 /** A connection with an open transaction, in the place of another process that has not committed yet. */
 export async function openTransaction(database: TestDatabase): Promise<{
@@ -23,7 +25,7 @@ export async function openTransaction(database: TestDatabase): Promise<{
  * write is rolled back.
  */
 export async function reading<Result>(
-  database: FreshDatabase,
+  database: TestDatabase,
   tables: readonly string[],
   work: (store: Store) => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly rows: number; readonly wholeReads: number }> {

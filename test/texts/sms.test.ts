@@ -5,13 +5,13 @@ import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import type { TextBounds } from '../../src/store/texts/text-rows.ts';
 import { createSmsJob } from '../../src/texts/text-jobs.ts';
 import { MAX_TEXT_PAUSE_SECONDS, TEXT_HELD_UP_MS, TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
 import { textSenderOf, twilioStandIn } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
 import { SENDER } from '../harness/vendor-rows.ts';
 
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 async function world(
   options: {

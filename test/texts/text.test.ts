@@ -11,13 +11,13 @@ import { createSmsJob, createTextJob } from '../../src/texts/text-jobs.ts';
 import { TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
 import { statusUrlOf } from '../../src/texts/twilio-calls.ts';
 import { twilioRoutes } from '../../src/texts/twilio-route.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
 import { textSenderOf, twilioStandIn } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
 import { startServer } from '../http/support.ts';
 
-const database = useDatabase();
+const database = await useFreshDatabase();
 
 const ok = { kind: 'delay', ms: 0 } as const;
 const lost = { kind: 'reset', effect: 'before' } as const;

@@ -26,7 +26,7 @@ export const MIGRATION_LOCK_TIMEOUT_MS = 500;
 const MIGRATION_VACUUM_WAIT_MS = 1_500;
 /** Pause after a lock that was not to be had, in which the statements that waited behind it run. */
 const MIGRATION_LOCK_PAUSE_MS = 1_500;
-/** Most attempts at a file's locks: with their pauses 2 minutes. */
+/** Most attempts at a file's locks: with their pauses 2 minutes, and up to 4 where a vacuum does not end. */
 const MIGRATION_TRIES = 60;
 /** Longest wait for another migrator at work on the same database. */
 const MIGRATION_WAIT_MS = 60_000;
@@ -270,19 +270,26 @@ async function lockedOut(sql: Sql, { name }: Migration, tries: number, cause: un
 /**
  * Ends Postgres' own vacuums of this schema's tables, and keeps them away to the end of the transaction: they go on
  * for longer than a file waits for its table. Readers and writers do not wait for this lock, nor behind it. A vacuum
- * that somebody asked for does not end, and is left.
+ * that somebody asked for, or one against wraparound, does not end: it is left, and the order is another each time,
+ * so that it does not hide those that end.
  */
 const END_VACUUMS = `set local lock_timeout = ${MIGRATION_VACUUM_WAIT_MS};
-do $$ declare vacuumed regclass; begin
+do $$ declare vacuumed regclass; began timestamptz := clock_timestamp(); begin
   for vacuumed in
     select c.oid::regclass from pg_locks l join pg_class c on c.oid = l.relation
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
     where l.mode = 'ShareUpdateExclusiveLock' and l.granted and l.pid <> pg_backend_pid() and c.relkind = 'r'
-      and c.relnamespace = current_schema()::regnamespace and pg_has_role(c.relowner, 'usage')
+      and pg_has_role(c.relowner, 'usage')
       and l.database = (select oid from pg_database where datname = current_database())
+    order by random()
   loop
-    execute format('lock table %s in share update exclusive mode', vacuumed);
+    exit when clock_timestamp() > began + interval '${MIGRATION_VACUUM_WAIT_MS} ms';
+    begin
+      execute format('lock table %s in share update exclusive mode', vacuumed);
+    exception when lock_not_available or undefined_table then null;
+    end;
   end loop;
-exception when lock_not_available then null; end $$;
+end $$;
 set local lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS};
 `;
 

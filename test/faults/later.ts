@@ -31,6 +31,6 @@ export async function until<Found>(
   forMs = STEP_MS,
 ): Promise<Found> {
   const found = await lookUntil(look, Boolean, forMs);
-  if (found === undefined || found === false) throw new Error(`It takes too long until ${what}`);
+  if (!found) throw new Error(`It takes too long until ${what}`);
   return found;
 }

@@ -20,11 +20,12 @@ export async function openEvents(
   const signatures = createStripeSignatures([SECRET]);
   const events: StripeEvent[] = [];
   const receiver = createServer((request, response) => {
-    void buffer(request).then((body) => {
+    const heard = (body: Buffer) => {
       const event = signatures.verify(body, String(request.headers['stripe-signature']));
       if (event) events.push(event);
       response.writeHead(event ? (statuses[events.length - 1] ?? statuses.at(-1) ?? 500) : 401).end();
-    });
+    };
+    void buffer(request).then(heard, () => undefined);
   });
   const { url } = await listenInTest(receiver);
   standIn.sendEventsTo({ url: () => url, secret: SECRET, ...options });

@@ -116,11 +116,13 @@ it('without its settings the route is not there, and the command says what to se
   const { STRIPE_WEBHOOK_SECRET: _, ...unset } = env();
   // On another database, since two services need Redis.
   const other = await freshDatabase();
-  const bare = await startServiceHere({ ...unset, DATABASE_URL: other.url, DATA_DIR: world.dataDir });
+  const folder = newDataDir();
+  const bare = await startServiceHere({ ...unset, DATABASE_URL: other.url, DATA_DIR: folder.dataDir });
   try {
     expect((await fetch(`${bare.url}/stripe/webhook`, { method: 'POST' })).status).toBe(404);
   } finally {
     await bare.stop();
+    folder.remove();
     await other.drop();
   }
   const store = await addStore();
@@ -140,9 +142,9 @@ it('without its settings the route is not there, and the command says what to se
 
 it('the sandbox has all of it without any setting', async () => {
   const folder = newDataDir();
-  const sandbox = await startBuiltService({ DATA_DIR: world.dataDir });
+  const own = { DATA_DIR: folder.dataDir };
+  const sandbox = await startBuiltService(own);
   try {
-    const own = { DATA_DIR: world.dataDir };
     const [store] = await runCli<{ retailers: { retailer_id: string }[] }>(own, 'retailer', 'list').then(
       ({ retailers }) => retailers,
     );

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderExtras } from '../../src/domain/order.ts';
 import { useFreshDatabase } from '../harness/database.ts';
-import { NO_EXTRAS } from '../harness/no-extras.ts';
-import { addDriverRow, addStoreRow, draftOrder, orderRow, UNSTAMPED } from '../harness/orders.ts';
+import { addDriverRow, addStoreRow, draftOrder, NO_EXTRAS, orderRow, UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 
 const MINUTE = 60_000;

@@ -19,11 +19,12 @@ type Seen = { method: string; url: string; host: string; headers: IncomingMessag
 async function receiver(answer: RequestListener = (_request, response) => void response.writeHead(204).end()) {
   const seen: Seen[] = [];
   const server = createPlain((request, response) => {
-    void text(request).then((body) => {
+    const heard = (body: string) => {
       const { method = '', url = '', headers } = request;
       seen.push({ method, url, host: headers.host ?? '', headers, body });
       answer(request, response);
-    });
+    };
+    void text(request).then(heard, () => undefined);
   });
   const { port, url } = await listenInTest(server);
   return { seen, port, url: `${url}/hook` };

@@ -262,7 +262,10 @@ async function openLine(service: string) {
     mend() {
       isCut = false;
     },
-    close,
+    close() {
+      cut();
+      return close();
+    },
   };
 }
 

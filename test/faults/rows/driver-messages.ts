@@ -38,7 +38,7 @@ export const driverMessages: Row = {
   run: (count, random) =>
     besideGoodOrders({ mostGrowthMb: SLACK_MEGABYTES }, async (world) => {
       const findings: string[] = [];
-      await repeat(Math.ceil(count / BURST), SOCKETS, async () => {
+      await repeat(Math.max(SOCKETS, Math.ceil(count / BURST)), SOCKETS, async () => {
         const code = await flood(world, random);
         if (code === null) findings.push('flood: a socket that sends nothing of use was not closed');
       });

@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { Lease } from '../../../src/domain/plan.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
-import { NO_EXTRAS } from '../../harness/no-extras.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow } from '../../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, NO_EXTRAS, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 
 const MINUTE = 60_000;

@@ -139,8 +139,9 @@ export const SHAPES: readonly Shape[] = [
     'GET /orders/x\0 HTTP/1.1',
     '\r\nGET /orders/x HTTP/1.1',
   ),
+  // Longer than an address may be.
   ({ head, canary, random }) =>
-    `GET /orders/${'a'.repeat(2_100 + below(random, 60_000))} HTTP/1.1\r\n${head}\r\n${canary}`,
+    `GET /orders/${'a'.repeat(3_600 + below(random, 60_000))} HTTP/1.1\r\n${head}\r\n${canary}`,
   ({ canary }) => `${GET}Authorization: Bearer x\r\n\r\n${canary}`,
   ({ head, canary }) => `GET /orders/x HTTP/1.1\n${head.replaceAll('\r', '')}\n${canary}`,
   ({ canary }) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${canary}`,

@@ -102,8 +102,8 @@ export const foreignIds: Row = {
         const problem = await compare(world, random, ROUTES[i % ROUTES.length] as Route, named, photo);
         if (problem !== null) problems.push(problem);
       });
-      const isSame = isDeepStrictEqual(await everything(world), before);
-      if (!isSame) problems.push('foreign: something was changed by those whose it is not');
+      const changed = changedIn(before, await everything(world));
+      if (changed.length > 0) problems.push(`foreign: changed by those whose it is not: ${changed.join(', ')}`);
       return { count, orders: named.length, findings: problems };
     }),
 };
@@ -192,10 +192,20 @@ async function send(
   return { status, headers: told, text: text.replace(/"request_id":"[^"]*"/, '"request_id":""') };
 }
 
-/** Everything that a stranger could have changed. */
-async function everything({ sql }: World) {
+/** Everything that a stranger could have changed, by its column. */
+async function everything({ sql }: World): Promise<ReadonlyMap<string, unknown>> {
   const orders = await sql`select * from orders order by id`;
   const actions = await sql`select * from driver_actions order by driver_id, action_id`;
   const drivers = await sql`select id, on_duty, active from drivers order by id`;
-  return [orders, actions, drivers].map((rows) => rows.map((row) => ({ ...row })));
+  const columns: [string, unknown][] = Object.entries({ orders, actions, drivers }).flatMap(([table, rows]) => [
+    [`rows of ${table}`, rows.length] as [string, unknown],
+    ...Object.keys(rows[0] ?? {}).map(
+      (column) => [`${column} of ${table}`, rows.map((row) => row[column])] as [string, unknown],
+    ),
+  ]);
+  return new Map(columns);
+}
+
+function changedIn(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): string[] {
+  return [...before.keys()].filter((name) => !isDeepStrictEqual(before.get(name), after.get(name)));
 }

@@ -270,8 +270,8 @@ async function lockedOut(sql: Sql, { name }: Migration, tries: number, cause: un
 /**
  * Ends Postgres' own vacuums of this schema's tables, and keeps them away to the end of the transaction: they go on
  * for longer than a file waits for its table. Readers and writers do not wait for this lock, nor behind it. A vacuum
- * that somebody asked for, or one against wraparound, does not end: it is left, and the order is another each time,
- * so that it does not hide those that end.
+ * that somebody asked for, or one against wraparound, does not end and is left. The order of the tables is random, so
+ * that such a one does not hide others in each attempt.
  */
 const END_VACUUMS = `set local lock_timeout = ${MIGRATION_VACUUM_WAIT_MS};
 do $$ declare vacuumed regclass; began timestamptz := clock_timestamp(); begin

@@ -185,7 +185,7 @@ async function send(
   { path, ...sent }: Asked,
 ): Promise<{ status: number; headers: [string, string][]; text: string }> {
   const url = `${any(apis, random).url()}${path}`;
-  // Photos have a rate. Any other 429 is a difference, or none.
+  // Photos have a rate, which is waited for. Any other 429 is compared.
   const isPhoto = Buffer.isBuffer(sent.body);
   const { status, headers, text } = await (isPhoto ? askUntilTaken(url, sent, TOO_MANY) : ask(url, sent));
   const told = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
@@ -197,13 +197,16 @@ async function everything({ sql }: World): Promise<ReadonlyMap<string, unknown>>
   const orders = await sql`select * from orders order by id`;
   const actions = await sql`select * from driver_actions order by driver_id, action_id`;
   const drivers = await sql`select id, on_duty, active from drivers order by id`;
-  const columns: [string, unknown][] = Object.entries({ orders, actions, drivers }).flatMap(([table, rows]) => [
-    [`rows of ${table}`, rows.length] as [string, unknown],
-    ...Object.keys(rows[0] ?? {}).map(
-      (column) => [`${column} of ${table}`, rows.map((row) => row[column])] as [string, unknown],
-    ),
-  ]);
-  return new Map(columns);
+  const columns = new Map<string, unknown>();
+  for (const [table, rows] of Object.entries({ orders, actions, drivers })) {
+    columns.set(`rows of ${table}`, rows.length);
+    for (const name of Object.keys(rows[0] ?? {}))
+      columns.set(
+        `${name} of ${table}`,
+        rows.map((row) => row[name]),
+      );
+  }
+  return columns;
 }
 
 function changedIn(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): string[] {

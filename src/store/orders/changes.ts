@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { OrderStatus } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
-import { firstLease, jobsAsJson, NOTICE_IDS } from '../fragments.ts';
+import { firstLease, isOwed, jobsAsJson, NOTICE_IDS } from '../fragments.ts';
 import { type OutboxRow, parseOutboxRows } from '../outbox-rows.ts';
 
 /** The result of a change to an order. */
@@ -167,6 +167,16 @@ export const refundJob = (sql: Sql, where: Fragment): Fragment =>
 /** The refund job of an order that ends: it was charged, or may be. */
 export const refundJobAtEnd = (sql: Sql): Fragment =>
   refundJob(sql, sql`changed.payment_status in ('processing', 'paid')`);
+
+/**
+ * A CTE for a statement that records what became of a charge: the refund that waited for it is due. Its own tries may
+ * be over by then, and its lease is long; `, due as (…)`.
+ */
+export const refundIsDue = (sql: Sql): Fragment => sql`, due as (
+    update outbox b set lease_until = now() from changed
+    where changed.status in ('cancelled', 'expired') and b.order_id = changed.id and b.queue = 'refund'
+      and ${isOwed(sql, sql`b`)}
+  )`;
 
 /**
  * What ends a wait for a driver, for good and undelivered: its refund's job is written, and the job that would have

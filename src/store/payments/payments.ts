@@ -2,7 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import type { PaymentStatus } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
 import { isOwed, rowsOf } from '../fragments.ts';
-import { type ChangedOrder, changeOrder, changeOrders, lockOrders } from '../orders/changes.ts';
+import { type ChangedOrder, changeOrder, changeOrders, lockOrders, refundIsDue } from '../orders/changes.ts';
 import { cardOf, waitsOfCards } from './card-tries.ts';
 import { countUnpaid, lockStore, lockUnproven, proveAgain } from './unproven.ts';
 
@@ -162,7 +162,7 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
     from recorded s where o.id = s.order_id and o.payment_status = 'processing'
       and (select count(*) from unproven) >= 0`;
   const events = sql`select id, sequence, 'payment_paid', null::jsonb from changed`;
-  return changeOrders(db, recorded, update, events, ':paid', proveAgain(db));
+  return changeOrders(db, recorded, update, events, ':paid', sql`${proveAgain(db)}${refundIsDue(sql)}`);
 }
 
 /**
@@ -210,8 +210,9 @@ export function recordDeclined(
     )${final ? lockStore(sql) : sql``}`;
   const later = retryAfterSeconds !== null && final ? { retry_after_seconds: retryAfterSeconds } : {};
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode, ...later } };
-  const after = final ? { after: sql`${countUnpaid(db)}${tryLater(sql, retryAfterSeconds)}` } : {};
-  return changeOrder(db, update, event, { before: recorded, notice: 'details', ...after });
+  const owed = final ? sql`${countUnpaid(db)}${tryLater(sql, retryAfterSeconds)}` : sql``;
+  const after = sql`${owed}${refundIsDue(sql)}`;
+  return changeOrder(db, update, event, { before: recorded, after, notice: 'details' });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Db } from '../db.ts';
 import { isOwed } from '../fragments.ts';
-import { type ChangedOrder, changeOrder, lockOrders, refundJob } from '../orders/changes.ts';
+import { type ChangedOrder, changeOrder, lockOrders, refundIsDue, refundJob } from '../orders/changes.ts';
 import { lockUnproven, proveAgain } from './unproven.ts';
 
 /*
@@ -59,7 +59,9 @@ export function recordLatePaid(
     where id in (select order_id from recorded) and payment_status in ('processing', 'failed')
       and (select count(*) from unproven) >= 0`;
   const jobs = refundJob(sql, sql`changed.status in ('cancelled', 'expired')`);
-  return changeOrder(db, update, { type: 'payment_paid' }, { before, jobs, after: proveAgain(db), notice: 'details' });
+  // The refund that waited for the charge is due too: the one that is made second finds nothing to do.
+  const after = sql`${proveAgain(db)}${refundIsDue(sql)}`;
+  return changeOrder(db, update, { type: 'payment_paid' }, { before, jobs, after, notice: 'details' });
 }
 
 /**

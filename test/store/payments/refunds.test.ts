@@ -44,3 +44,25 @@ test.each([
     expect(await order.status()).toBe(status);
   },
 );
+
+test.each([
+  ['a charge', { status: 'paid', paymentIntentId: 'pi_late' }],
+  ['a decline', { status: 'declined', failureCode: 'generic_decline', final: false }],
+  ['a last decline', { status: 'declined', failureCode: 'generic_decline', final: true }],
+  ['a charge that Stripe tells of', null],
+] as const)('a refund whose tries are over is due when %s is recorded', async (_what, result) => {
+  const store = await addStoreRow(sql);
+  const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  const attempt = await openAttempt(sql, orderId);
+  const ended = await storeOf(sql).cancelOrder(orderId, { retailerId: store.retailerId }, 'customer_request');
+  const refund = ended?.outbox.find(({ queue }) => queue === 'refund');
+  // Handed over, tried for two minutes, and left to its lease.
+  await storeOf(sql).extendLease([{ id: refund?.id ?? 0, relays: 0 }]);
+  const isDue = async () =>
+    (await sql`select lease_until <= now() as due from outbox where id = ${refund?.id ?? 0}`)[0];
+  expect(await isDue()).toEqual({ due: false });
+  if (result) await recordAttempt(sql, { orderId, attempt: 1 }, result, jobs.charge?.id ?? 0);
+  else
+    await storeOf(sql).recordLatePaid({ orderId, paymentIntentId: 'pi_late', amountCents: attempt?.amountCents ?? 0 });
+  expect(await isDue()).toEqual({ due: true });
+});

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { OutboxRow, QueueName } from '../store/outbox-rows.ts';
 import { batchOf, type JobBatch } from './job-batch.ts';
 
@@ -25,17 +26,24 @@ export function bulkJobsOf(
 ): BulkJob[] {
   const batches = priorityOf ? rows.map((row) => [row]) : inBatches(rows, nowMs);
   return batches.map((batch) => {
-    const [{ id, relays, runAt, retailerId }] = batch as [OutboxRow];
+    const [{ runAt, retailerId }] = batch as [OutboxRow];
     return {
       name,
       data: batchOf(batch.map((row) => ({ outboxId: row.id, orderId: row.orderId, relays: row.relays }))),
       opts: {
-        jobId: batch.length === 1 ? `${id}-${relays}` : `${id}-${relays}-${batch.length}`,
+        jobId: idOf(batch),
         delay: Math.max(0, runAt.getTime() - nowMs),
         priority: priorityOf?.(retailerId) ?? 0,
       },
     };
   });
+}
+
+/** The same for the same rows alone: a queue takes no second job of an id that it has. */
+function idOf(batch: readonly OutboxRow[]): string {
+  const names = batch.map(({ id, relays }) => `${id}-${relays}`);
+  const [first = '', ...others] = names;
+  return others.length === 0 ? first : `${first}-${createHash('sha256').update(names.join()).digest('base64url')}`;
 }
 
 function inBatches(rows: readonly OutboxRow[], nowMs: number): OutboxRow[][] {

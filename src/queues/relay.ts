@@ -36,6 +36,11 @@ export type Relay = {
   relay(rows: readonly OutboxRow[]): void;
   /** The queues with room for more jobs; rejects if they do not answer in time. */
   openQueues(): Promise<QueueName[]>;
+  /**
+   * Most rows that a sweep may take which is followed by the next one after so many milliseconds. While jobs yield
+   * it is what is handed over until then, so that old rows have their turn beside new ones.
+   */
+  roomUntil(nextMs: number): number;
   /** Resolves when no hand-over is in flight and all handed-over rows are marked. */
   close(): Promise<void>;
 };
@@ -80,7 +85,7 @@ export function createRelay(
   const marks = createHandOverMarks(store, logger);
   const untilDue = createUntilDue(clock, take);
   const shareOf = fairShares();
-  const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, clock)]));
+  const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue)]));
 
   /** Rows that arrive while a run ends start the next one. */
   function start(): void {
@@ -178,9 +183,13 @@ export function createRelay(
   return {
     relay: (rows) => take(untilDue.hold(rows)),
     async openQueues() {
-      if (pace.isYielding && pending.length > 0) return [];
       const asked = [...rooms].map(async ([name, room]) => ((await room.isOpen()) ? [name] : []));
       return (await within(Promise.all(asked))).flat();
+    },
+    roomUntil(nextMs) {
+      if (!pace.isYielding) return Number.POSITIVE_INFINITY;
+      const ofSweeps = pending.filter(({ relays }) => relays > 0).length;
+      return Math.max(0, pace.room * Math.floor(nextMs / JOB_TICK_MS) - ofSweeps);
     },
     async close() {
       marks.stop();

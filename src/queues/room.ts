@@ -1,5 +1,3 @@
-import type { Clock } from '../postgres/clock.ts';
-
 /** Most jobs of a queue that wait, a kilobyte each; more stay in the outbox until half of them are done. */
 export const MAX_QUEUED_JOBS = 10_000;
 /** Jobs handed over between two counts of a queue. At least RELAY_BATCH, or a full one would never fit. */
@@ -14,14 +12,14 @@ export const QUEUE_CHECK_MS = 1_000;
  * The queue is counted every QUEUE_CHECK_ROWS jobs, and a full one at most every QUEUE_CHECK_MS. A full queue
  * has room again when half of its jobs are done, so that the sweeper's older jobs come before new ones.
  */
-export function createQueueRoom(queue: { countWaiting(): Promise<number> }, clock: Clock) {
+export function createQueueRoom(queue: { countWaiting(): Promise<number> }) {
   let room = 0;
   let isFull = false;
   let askedMs = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
-    if (isFull && clock.now() - askedMs < QUEUE_CHECK_MS) return;
-    askedMs = clock.now();
+    if (isFull && performance.now() - askedMs < QUEUE_CHECK_MS) return;
+    askedMs = performance.now();
     const waiting = await queue.countWaiting();
     isFull = waiting >= (isFull ? MAX_QUEUED_JOBS / 2 : MAX_QUEUED_JOBS);
     room = isFull ? 0 : QUEUE_CHECK_ROWS;

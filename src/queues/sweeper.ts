@@ -69,7 +69,7 @@ export type Sweeper = {
  */
 export function startSweeper(
   store: SweeperStore,
-  { relay, openQueues }: Pick<Relay, 'relay' | 'openQueues'>,
+  { relay, openQueues, roomUntil }: Pick<Relay, 'relay' | 'openQueues' | 'roomUntil'>,
   jobLoss: JobLossCheck,
   logger: Logger,
 ): Sweeper {
@@ -95,7 +95,8 @@ export function startSweeper(
     await attempt('owed jobs', async () => {
       // Taking a row leases it anew, so only rows of queues with room are taken.
       open = await openQueues();
-      const rows = open.length > 0 ? await store.takeExpired(OUTBOX_SWEEP_ROWS, open) : [];
+      const most = atMostNow(OUTBOX_SWEEP_ROWS);
+      const rows = open.length > 0 && most > 0 ? await store.takeExpired(most, open) : [];
       taken = rows.length;
       if (taken > 0) logger.info({ rows: taken }, 'owed jobs are relayed again');
       relay(rows);
@@ -106,7 +107,8 @@ export function startSweeper(
     });
     await attempt('parked webhooks', async () => {
       const isOpen = WEBHOOK_QUEUES.every((queue) => open.includes(queue));
-      if (isOpen) relay(await store.releaseParked(RECEIVERS_PER_SWEEP));
+      const most = atMostNow(RECEIVERS_PER_SWEEP);
+      if (isOpen && most > 0) relay(await store.releaseParked(most));
     });
     await attempt('webhooks without a receiver', () => store.endParked(PARKED_ENDED_ROWS));
     await attempt('done jobs', () => store.pruneOutbox(OUTBOX_KEPT_DAYS, OUTBOX_PRUNE_ROWS));
@@ -119,6 +121,8 @@ export function startSweeper(
     await attempt('ended keys', () => store.revokeEndedKeys(ENDED_KEYS_ROWS));
     return taken === OUTBOX_SWEEP_ROWS;
   }
+
+  const atMostNow = (rows: number): number => Math.min(rows, roomUntil(OUTBOX_SWEEP_MS));
 
   async function endAllLeases(): Promise<void> {
     let rows = 0;

@@ -27,13 +27,14 @@ const HANDED_OVER = rowsOf<HandedOver>([
 /**
  * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Done rows are left
  * out, and so are rows whose lease has ended, as the queue may have lost them since, and rows that were
- * relayed again: the queue may not have their next job, as where the process that made it was killed.
+ * relayed again: the queue may not have their next job, as where the process that made it was killed. The time is
+ * that of the look at each row, since a lease can end while this statement waits for the row.
  */
 export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Promise<void> {
   await sql`
     update outbox o set lease_until = greatest(o.run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     from (${HANDED_OVER(sql, rows)}) h
-    where o.id = h.id and o.relays = h.relays and ${isOwed(sql, sql`o`)} and o.lease_until > now()`;
+    where o.id = h.id and o.relays = h.relays and ${isOwed(sql, sql`o`)} and o.lease_until > clock_timestamp()`;
 }
 
 /**

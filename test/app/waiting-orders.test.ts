@@ -52,7 +52,7 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
     store: store as DispatchParts['store'],
     matcher,
     tiers: new LoadedTiers({ loadTiers: async () => TIERS }, matcher),
-    relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
+    relay: { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined },
     paymentWait: { paymentWithin: async () => 'not_charged' },
     pace: { orderTook: () => undefined },
     events: new OrderEvents(),

@@ -79,7 +79,7 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
     store: counted,
     matcher,
     tiers,
-    relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
+    relay: { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined },
     paymentWait: { paymentWithin: async () => 'processing' as const, recheck: async () => undefined },
     pace: { orderTook: () => undefined },
     events,

@@ -35,7 +35,7 @@ export async function startDispatch({ sql, processId, tierSource, change, idleDr
   const { store, matcher } = own;
   const logger = createLogger('silent');
   const closers = new Closers(logger);
-  const relay: Relay = { relay: () => undefined, openQueues: async () => [], close: async () => undefined };
+  const relay: Relay = { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined };
   const paymentWait = {
     paymentWithin: async (): Promise<PaymentStatus> => 'processing',
     recheck: async () => undefined,

@@ -72,7 +72,7 @@ export async function startDispatch(
     store: tables,
     matcher: memory,
     tiers: new LoadedTiers(tables, memory),
-    relay: { relay: () => undefined, openQueues: async () => [], close: async () => undefined },
+    relay: { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined },
     paymentWait: { paymentWithin: async () => 'processing' },
     pace: { orderTook: () => undefined },
     events,

@@ -60,6 +60,17 @@ test('a repeated refusal is recorded once', async () => {
   expect(errors).toHaveLength(1);
 });
 
+test('a second job of a refund that was refused does not ask again', async () => {
+  const { run, failures, errors, keys, orderId } = await world(REFUSED);
+  await run();
+  const [second] = await database.sql`
+    insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+    select 'refund', id, retailer_id, now(), now() from orders where id = ${orderId} returning id`;
+  await run(second?.id);
+  expect([keys.length, await failures(), errors.length]).toEqual([1, [expect.anything()], 1]);
+  expect((await database.sql`select done_at from outbox where id = ${second?.id}`)[0]?.done_at).toBeInstanceOf(Date);
+});
+
 test('a refund that the operator has tried again goes under a key of its own', async () => {
   const { run, keys, orderId } = await world(REFUSED);
   await run();

@@ -173,6 +173,8 @@ test('a full queue takes jobs again when half of them are done', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
   expect(await relay.openQueues()).toEqual([]);
   state.waiting = MAX_QUEUED_JOBS / 2;
+  // As after a failover to a server whose clock is behind.
+  vi.setSystemTime(Date.now() - 3_600_000);
   await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
   expect(await relay.openQueues()).toEqual([]);
   state.waiting = MAX_QUEUED_JOBS / 2 - 1;
@@ -299,7 +301,6 @@ test('rows that yielded are handed over in their order when orders are quick aga
   await vi.advanceTimersByTimeAsync(DOWN_MS);
   relay.relay(young(0, RELAY_HELD_ROWS + 10));
   relay.relay(young(RELAY_HELD_ROWS + 10, RELAY_HELD_ROWS + 20));
-  expect(await relay.openQueues()).toEqual([]);
   pace.close();
   await vi.advanceTimersByTimeAsync(JOB_TICK_MS);
   expect(state.added.length).toBeGreaterThanOrEqual(RELAY_HELD_ROWS);
@@ -318,6 +319,55 @@ test('rows that yielded for long are left to the sweeper', async () => {
   await vi.advanceTimersByTimeAsync(JOB_TICK_MS);
   expect(state.added.at(-1)).toBe(1_000);
   expect(state.added.length).toBeLessThan(1_000);
+});
+
+test('while jobs yield old rows have their turn beside new ones, as many as are handed over until the next sweep', async () => {
+  const { relay, state } = world({ pace: slowPace() });
+  await vi.advanceTimersByTimeAsync(DOWN_MS);
+  const limits: number[] = [];
+  const takeExpired: SweeperStore['takeExpired'] = async (limit) => {
+    limits.push(limit);
+    return rowsOf(-limit, 0, 1);
+  };
+  startTestSweeper({ takeExpired }, relay);
+  const orders = setInterval(() => relay.relay(young(0, 5)), JOB_TICK_MS);
+  onTestFinished(() => clearInterval(orders));
+  await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
+  const perSweep = (MIN_PACED_JOBS * OUTBOX_SWEEP_MS) / JOB_TICK_MS;
+  // None of the first ones was handed over: new ones are before them for up to RELAY_HELD_MS.
+  expect(limits).toEqual([perSweep]);
+  await vi.advanceTimersByTimeAsync(RELAY_HELD_MS + OUTBOX_SWEEP_MS);
+  expect(state.added.filter((id) => id < 0).length).toBeGreaterThan(perSweep / 2);
+});
+
+test('a job whose first hand-over was not answered is given under another id once its rows are others', async () => {
+  const ids: string[] = [];
+  const queue = {
+    async addBulk(jobs: { opts: { jobId: string } }[]) {
+      ids.push(...jobs.map(({ opts }) => opts.jobId));
+      if (ids.length === 1) throw new Error('no answer');
+    },
+    countWaiting: async () => 0,
+  };
+  const store = { extendLease: async () => undefined };
+  const pace = new JobPace(false);
+  const relay = createRelay(
+    new Map([['sms', queue]]),
+    store,
+    new Set(),
+    pace,
+    () => false,
+    Date,
+    createLogger('silent'),
+  );
+  onTestFinished(() => relay.close());
+  const old = rowsOf(2, 3, 1);
+  relay.relay([...young(1, 2), ...old]);
+  await flushed();
+  relay.relay(young(3, 4));
+  await vi.advanceTimersByTimeAsync(RELAY_RETRY_MS);
+  expect(ids).toHaveLength(2);
+  expect(new Set(ids).size).toBe(2);
 });
 
 test('the sweeper takes no rows of a full queue, and sweeps again soon while many are owed', async () => {

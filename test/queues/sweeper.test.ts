@@ -11,7 +11,11 @@ import {
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { startTestSweeper } from './test-sweeper.ts';
 
-const relay = { relay: () => undefined, openQueues: async () => [...QUEUES] };
+const relay = {
+  relay: () => undefined,
+  openQueues: async () => [...QUEUES],
+  roomUntil: () => Number.POSITIVE_INFINITY,
+};
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

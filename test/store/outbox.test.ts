@@ -81,6 +81,18 @@ test('a row whose lease has ended is not marked, as its queue may have lost it',
   expect(await leaseOf(ended)).toBe(60 - 1);
 });
 
+test('a lease that is ended while its row is being marked stays ended', async () => {
+  const [id = 0] = await addRows([{ lease: 30 }]);
+  const other = await openTransaction(database);
+  await other.sql`select from outbox where id = ${id} for update`;
+  const marking = storeOf(sql).extendLease([{ id, relays: 0 }]);
+  await untilBlocked(database);
+  await other.sql`update outbox set lease_until = clock_timestamp() where id = ${id}`;
+  await other.commit();
+  await marking;
+  expect((await storeOf(sql).takeExpired(10)).map((row) => row.id)).toEqual([id]);
+});
+
 test('a row that was relayed again is not marked, as its queue may not have the next job', async () => {
   const [again] = await addRows([{ run: 20, lease: 50 }]);
   await sql`update outbox set relays = 1 where id = ${Number(again)}`;

@@ -6,7 +6,7 @@ import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
 /**
  * Whether an order is owed a refund. `in_flight`: not known, as its charge has no recorded result. `paid`: yes.
  * `uncharged`: no, as it was never charged, which is to be recorded. `not_owed`: no, for any other reason: the order
- * did not end before its pickup, its charge was declined, or its refund is recorded.
+ * did not end before its pickup, its charge was declined, or its refund is recorded, as made or as refused.
  */
 export type RefundState =
   | { readonly kind: 'in_flight' | 'uncharged' | 'not_owed' }
@@ -24,8 +24,10 @@ export async function openRefund({ sql }: Db, orderId: string): Promise<RefundSt
       select id, charge_id, delivery_fee_cents, status, 'sending' from o where ended and payment_status = 'paid'
       on conflict do nothing
     )
-    select payment_status, charge_id, ended, in_flight, ${lastAttempt(sql, sql`o`)} as attempt from o`;
-  if (!row?.ended) return { kind: 'not_owed' };
+    select payment_status, charge_id, ended, in_flight, ${lastAttempt(sql, sql`o`)} as attempt,
+      (select f.status = 'refused' from refunds f where f.order_id = o.id order by f.attempt desc limit 1) as refused
+    from o`;
+  if (!row?.ended || row.refused) return { kind: 'not_owed' };
   if (row.payment_status === 'paid') return { kind: 'paid', paymentIntentId: row.charge_id, attempt: row.attempt };
   if (row.payment_status !== 'processing') return { kind: 'not_owed' };
   return { kind: row.in_flight ? 'in_flight' : 'uncharged' };
@@ -96,9 +98,6 @@ export function recordRefundRefused(
 /** Records that nothing was charged: no attempt, or only declined ones. Null if one was opened since. */
 export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
   const { sql, processId } = db;
-  const before = sql`job as (
-    update outbox set done_at = now() where id = ${outboxId} and ${isOwed(sql, sql`outbox`)}
-  )`;
   const update = sql`
     update orders set sequence = sequence + 1, payment_status =
       case when exists (select from payments p where p.order_id = orders.id and p.status = 'declined')
@@ -108,6 +107,8 @@ export function recordUncharged(db: Db, orderId: string, outboxId: number): Prom
   const after = sql`, under_way as (
       delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
       returning pg_notify('sameday', ${processId} || ':retailer:' || u.retailer_id)
+    ), job as (
+      update outbox b set done_at = now() from changed where b.id = ${outboxId} and ${isOwed(sql, sql`b`)}
     )`;
-  return changeOrder(db, update, { type: 'not_charged' }, { before, after, notice: 'details' });
+  return changeOrder(db, update, { type: 'not_charged' }, { after, notice: 'details' });
 }

@@ -45,6 +45,15 @@ test.each([
   },
 );
 
+test('nothing to refund is not recorded where the charge came meanwhile, and its job stays owed', async () => {
+  const { orderId, outboxId } = await cancelled(false);
+  const [order] = await sql`select delivery_fee_cents from orders where id = ${orderId}`;
+  await sql`
+    insert into payments (order_id, attempt, amount_cents, status) values (${orderId}, 1, ${order?.delivery_fee_cents}, 'sending')`;
+  expect(await storeOf(sql).recordUncharged(orderId, outboxId)).toBeNull();
+  expect((await sql`select done_at from outbox where id = ${outboxId}`)[0]).toEqual({ done_at: null });
+});
+
 test.each([
   ['a charge', { status: 'paid', paymentIntentId: 'pi_late' }],
   ['a decline', { status: 'declined', failureCode: 'generic_decline', final: false }],

@@ -11,6 +11,7 @@ import { Closers } from '../../src/runtime/closers.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { noRelay } from '../harness/no-relay.ts';
 import { dropoffNear } from '../harness/towns.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
@@ -52,7 +53,7 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
     store: store as DispatchParts['store'],
     matcher,
     tiers: new LoadedTiers({ loadTiers: async () => TIERS }, matcher),
-    relay: { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined },
+    relay: noRelay,
     paymentWait: { paymentWithin: async () => 'not_charged' },
     pace: { orderTook: () => undefined },
     events: new OrderEvents(),

@@ -11,6 +11,7 @@ import { Closers } from '../../src/runtime/closers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useFreshDatabase } from '../harness/database.ts';
+import { noRelay } from '../harness/no-relay.ts';
 import {
   addDriverRow,
   addOrder,
@@ -79,7 +80,7 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
     store: counted,
     matcher,
     tiers,
-    relay: { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined },
+    relay: noRelay,
     paymentWait: { paymentWithin: async () => 'processing' as const, recheck: async () => undefined },
     pace: { orderTook: () => undefined },
     events,

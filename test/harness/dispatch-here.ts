@@ -5,11 +5,11 @@ import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import type { PaymentStatus } from '../../src/domain/order.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
-import type { Relay } from '../../src/queues/relay.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import type { Database } from '../../src/runtime/database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { noRelay } from './no-relay.ts';
 import { NO_SECRETS } from './secrets.ts';
 
 export type DispatchParts = {
@@ -35,7 +35,6 @@ export async function startDispatch({ sql, processId, tierSource, change, idleDr
   const { store, matcher } = own;
   const logger = createLogger('silent');
   const closers = new Closers(logger);
-  const relay: Relay = { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined };
   const paymentWait = {
     paymentWithin: async (): Promise<PaymentStatus> => 'processing',
     recheck: async () => undefined,
@@ -43,7 +42,7 @@ export async function startDispatch({ sql, processId, tierSource, change, idleDr
   const events = new OrderEvents();
   const pace = { orderTook: () => undefined };
   const tiers = new LoadedTiers(tierSource ?? store, matcher);
-  const parts = { ...own, tiers, relay, paymentWait, pace, events, logger, closers };
+  const parts = { ...own, tiers, relay: noRelay, paymentWait, pace, events, logger, closers };
   const config = { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 }, idleDriversWait } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   change?.(dispatch);

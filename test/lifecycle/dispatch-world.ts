@@ -11,6 +11,7 @@ import { Closers } from '../../src/runtime/closers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { noRelay } from '../harness/no-relay.ts';
 import { storeOf } from '../harness/store.ts';
 import { addDriverOnDuty, addOrder, addRetailer } from './orders.ts';
 
@@ -72,7 +73,7 @@ export async function startDispatch(
     store: tables,
     matcher: memory,
     tiers: new LoadedTiers(tables, memory),
-    relay: { relay: () => undefined, openQueues: async () => [], roomUntil: () => 0, close: async () => undefined },
+    relay: noRelay,
     paymentWait: { paymentWithin: async () => 'processing' },
     pace: { orderTook: () => undefined },
     events,

@@ -66,7 +66,7 @@ const route = ordersCreate({
   rates: createStoreRates(0),
   dispatch: {
     placeRequest: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
-    admission: { isFull: () => false, enter: () => Promise.resolve() },
+    admission: { isFull: () => false, isFullFor: () => false, enter: () => Promise.resolve() },
   },
   store: { isKeyGood: async () => true },
   trackingUrl: () => 'http://localhost',

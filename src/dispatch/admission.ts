@@ -15,7 +15,7 @@ const TURNS = 2;
 export class AdmissionControl {
   readonly #sliceMs: number;
   readonly #backlog: CommitBacklog;
-  readonly #waiting: { readonly turn: number; readonly start: () => void }[] = [];
+  readonly #waiting: { readonly turn: number; readonly store: string; readonly start: () => void }[] = [];
   #turn = 0;
   #isScheduled = false;
 
@@ -25,17 +25,22 @@ export class AdmissionControl {
     this.#backlog = backlog;
   }
 
-  /** Whether another order would be refused. */
+  /** Whether orders may be refused. */
   isFull(): boolean {
     return this.#backlog.isFull();
   }
 
-  /** Resolves when the order may start; null if it is refused. */
-  enter(): Promise<void> | null {
-    if (this.isFull()) return null;
+  /** Whether another order of this store would be refused. */
+  isFullFor(store: string): boolean {
+    return this.#backlog.isFullFor(store);
+  }
+
+  /** Resolves when the order of this store may start; null if it is refused. */
+  enter(store: string): Promise<void> | null {
+    if (this.isFullFor(store)) return null;
     this.#schedule();
-    this.#backlog.queued++;
-    return new Promise((start) => this.#waiting.push({ turn: this.#turn, start }));
+    this.#backlog.countQueued(store, 1);
+    return new Promise((start) => this.#waiting.push({ turn: this.#turn, store, start }));
   }
 
   /** `setImmediate` runs after every readable socket of the turn has been read. */
@@ -49,16 +54,18 @@ export class AdmissionControl {
     this.#turn++;
     if (this.#waiting.length > 0) this.#schedule();
     const endMs = performance.now() + this.#sliceMs;
-    while (this.#isDue() && performance.now() < endMs) {
-      this.#waiting.shift()?.start();
-      this.#backlog.queued--;
+    while (performance.now() < endMs) {
+      const next = this.#nextDue();
+      if (!next) break;
+      next.start();
+      this.#backlog.countQueued(next.store, -1);
       // Lets the order start before the clock is read again.
       await Promise.resolve();
     }
   }
 
-  #isDue(): boolean {
+  #nextDue() {
     const [first] = this.#waiting;
-    return first !== undefined && first.turn <= this.#turn - TURNS;
+    return first !== undefined && first.turn <= this.#turn - TURNS ? this.#waiting.shift() : undefined;
   }
 }

@@ -1,13 +1,16 @@
+import { Tally } from '../domain/tally.ts';
 import { atMost, below, MAX_COMMIT_BATCH } from '../limits.ts';
 
 /**
- * Longest expected wait of an order for its commit; one that would wait longer is refused with 503 at once.
- * Below MAX_COMMIT_WAIT_MS, after which it would be dropped. A thousand callers at once get their 201 from a
- * machine that stores 500 orders a second.
+ * Longest expected wait of an order for its commit where its store alone sends; one that would wait longer is
+ * refused with 503 at once. Below MAX_COMMIT_WAIT_MS, after which it would be dropped. A thousand callers at once
+ * get their 201 from a machine that stores 500 orders a second.
  */
 export const MAX_ORDER_WAIT_MS = 2_000;
-/** Orders that may wait on the slowest machine. At most MAX_COMMIT_BATCH, since they are one commit. */
+/** Orders of a store alone that may wait on the slowest machine. At most MAX_COMMIT_BATCH, as they are one commit. */
 export const MIN_UNSTORED_ORDERS = 128;
+/** How many times the places that are free a store may hold: it leaves a tenth of its own to others. */
+export const PLACES_PER_FREE = 10;
 /** Orders a second that a process is assumed to store until it has measured its own rate. */
 export const ASSUMED_ORDER_RATE = 1_000;
 /** Longest time from a commit to the next one of the same line; after a longer one the line is a new one. */
@@ -32,6 +35,7 @@ export class CommitBacklog {
   queued = 0;
   /** Orders that have started and are not committed. */
   started = 0;
+  readonly #ofStores = new Tally();
   #storedInLine = 0;
   #inLineMs = 0;
   /** End of the last commit, if enough orders stood in line then. */
@@ -47,9 +51,35 @@ export class CommitBacklog {
     return this.#inLineMs === 0 ? ASSUMED_ORDER_RATE : (this.#storedInLine / this.#inLineMs) * 1_000;
   }
 
+  /** Counts an order of a store that waits for its turn from now on, or by -1 no longer does. */
+  countQueued(store: string, change: 1 | -1): void {
+    this.queued += change;
+    this.#ofStores.add(store, change);
+  }
+
+  /** Counts an order of a store that has started, or by -1 is over. */
+  countStarted(store: string, change: 1 | -1): void {
+    this.started += change;
+    this.#ofStores.add(store, change);
+  }
+
   /** Whether another order would wait longer than MAX_ORDER_WAIT_MS for its commit. */
   isFull(): boolean {
-    return this.orders >= Math.max(MIN_UNSTORED_ORDERS, (this.ratePerSecond * MAX_ORDER_WAIT_MS) / 1_000);
+    return this.orders >= this.#places;
+  }
+
+  /**
+   * Whether this store may have no further order: it is full, and the store holds PLACES_PER_FREE times what is left
+   * of the places and of those kept for others. So no flood of some stores takes all of them ("dynamic thresholds",
+   * as in `FairSlots`).
+   */
+  isFullFor(store: string): boolean {
+    const free = this.#places * (1 + 1 / PLACES_PER_FREE) - this.orders;
+    return this.isFull() && this.#ofStores.of(store) >= PLACES_PER_FREE * free;
+  }
+
+  get #places(): number {
+    return Math.max(MIN_UNSTORED_ORDERS, (this.ratePerSecond * MAX_ORDER_WAIT_MS) / 1_000);
   }
 
   /** Notes that a commit starts beside no other one. The quiet between two bursts is no time in line. */

@@ -159,12 +159,13 @@ export function createGroupCommit(
   return {
     commit: (order, caller) =>
       new Promise((resolve) => {
-        backlog.started++;
+        const { retailerId } = order.request;
+        backlog.countStarted(retailerId, 1);
         queue.push({
           order,
           caller,
           resolve(outcome) {
-            backlog.started--;
+            backlog.countStarted(retailerId, -1);
             resolve(outcome);
           },
         });

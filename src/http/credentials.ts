@@ -16,10 +16,9 @@ export type Credentials<Holder> = {
    */
   find(secretHash: string): Promise<Holder | null>;
   /**
-   * Whether it was held within `rememberMs`: too old to let anybody in, but known at once. False says
-   * nothing.
+   * Who held it within `rememberMs`: too old to let anybody in, but known at once. Null says nothing.
    */
-  remembers(secretHash: string): boolean;
+  remembered(secretHash: string): Holder | null;
   /** Has the secrets of these holders looked up before they count again, as what is known of them changed. */
   forget(holds: (holder: Holder) => boolean): void;
   /** Drops what is kept of a secret that was revoked. */
@@ -126,8 +125,10 @@ export function createCredentials<Holder>(
       if (!(await secrets.isCurrent())) return askWithinBound(secretHash);
       return secrets.has(secretHash) ? askOnce(secretHash) : null;
     },
-    remembers: (secretHash) =>
-      (recall(secretHash)?.leftMs ?? Number.NEGATIVE_INFINITY) > options.keepMs - options.rememberMs,
+    remembered(secretHash) {
+      const known = recall(secretHash);
+      return known && known.leftMs > options.keepMs - options.rememberMs ? known.holder : null;
+    },
     forget(holds) {
       forgotten++;
       // A request that comes later must not join a look-up that may have read what was before.
@@ -147,8 +148,8 @@ export type Authenticator<Holder> = {
    *   cannot be looked up
    */
   authenticate(head: RequestHead): Promise<Holder>;
-  /** Whether the request's secret was good a moment ago, known at once; false says nothing. */
-  remembers(head: RequestHead): boolean;
+  /** Who held the request's secret a moment ago, known at once; null says nothing. */
+  remembered(head: RequestHead): Holder | null;
 };
 
 const NAMES = { api_key: 'API key', organization_key: 'API key', driver_token: 'driver token' } as const;
@@ -158,7 +159,7 @@ type BearerKind = keyof typeof NAMES;
 /** @param mode that of this service: keys that say the other one are refused by their form, without a look-up */
 export function createAuthenticator<Holder>(
   kind: BearerKind,
-  credentials: Pick<Credentials<Holder>, 'find' | 'remembers'>,
+  credentials: Pick<Credentials<Holder>, 'find' | 'remembered'>,
   mode: KeyMode | null = null,
 ): Authenticator<Holder> {
   const name = NAMES[kind];
@@ -173,9 +174,10 @@ export function createAuthenticator<Holder>(
       if (holder === null) throw unauthorized(name);
       return holder;
     },
-    remembers(head) {
+    remembered(head) {
       const secret = bearerToken(head);
-      return secret !== null && hasSecretForm(kind, secret) && credentials.remembers(hashSecret(secret));
+      if (secret === null || !hasSecretForm(kind, secret)) return null;
+      return credentials.remembered(hashSecret(secret));
     },
   };
 }

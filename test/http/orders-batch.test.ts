@@ -248,7 +248,7 @@ describe('a batch', () => {
   });
 
   it('answers 503 for the orders that find no turn', async () => {
-    const { batch, backlog, placed } = await world({ unstored: 1_990 });
+    const { batch, backlog, placed } = await world({ unstored: 2_190 });
     const results = await batch(Array.from({ length: 50 }, (_, index) => order(String(index))));
     const statuses = results.map(({ status }) => status);
     expect(statuses.filter((status) => status === 201).length).toBe(placed.length);

@@ -68,7 +68,7 @@ export function knowsKey(head: Parameters<Route['authenticate']>[0]): string {
 
 /** Lets everybody in as `holder`. */
 export function letIn<Holder>(holder: Holder): Authenticator<Holder> {
-  return { authenticate: async () => holder, remembers: () => false };
+  return { authenticate: async () => holder, remembered: () => null };
 }
 
 /** What one of the routes replies to a request without a body, without a server. */

@@ -12,7 +12,7 @@ import type { Authenticator } from '../credentials.ts';
 import { parsed } from '../input.ts';
 import type { StoreRates } from '../store-rate.ts';
 import { createOrders } from './batch-operation.ts';
-import { type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
+import { isShed, type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
 
 /**
  * Largest body of a batch in bytes: 5 KiB for each order, of which most have under 1. A hundred times as much
@@ -54,7 +54,7 @@ export function ordersBatch(parts: {
     method: 'post',
     pattern: '/orders/batch',
     operation: createOrders(isSandbox),
-    shed: (head) => (admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
+    shed: (head) => (isShed(head, stores, admission) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     admit({ principal: { retailerId }, whenOver }) {
       batches.begin(retailerId);
@@ -66,7 +66,7 @@ export function ordersBatch(parts: {
     async handle(request) {
       const sinceMs = performance.now();
       // Before the body is parsed, as for a single order.
-      const turn = admission.enter();
+      const turn = admission.enter(request.principal.retailerId);
       if (!turn) throw TOO_MANY;
       await turn;
       return placeAll(request, sinceMs);
@@ -81,6 +81,7 @@ export function ordersBatch(parts: {
     const good = entries.flatMap((entry, index) => (entry.kind === 'good' ? [{ entry, index }] : []));
     const placed = await startInTurns(
       admission,
+      key.retailerId,
       good,
       BATCH_ORDERS_IN_LINE,
       ({ entry, index }) => placeOne(entry, index, key, caller),

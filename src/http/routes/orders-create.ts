@@ -8,7 +8,7 @@ import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
-import type { Reply, Route, RouteRequest } from '../../transport/route.ts';
+import type { Reply, RequestHead, Route, RouteRequest } from '../../transport/route.ts';
 import { type Authenticator, unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { parsed } from '../input.ts';
@@ -25,8 +25,18 @@ export const TOO_MANY = new ServiceError('unavailable', 'Too many orders at once
 /** The operation behind the route, and the admission control before it. */
 export type OrderPlacing = {
   readonly placeRequest: PlaceRequest;
-  readonly admission: Pick<AdmissionControl, 'isFull' | 'enter'>;
+  readonly admission: Pick<AdmissionControl, 'isFull' | 'isFullFor' | 'enter'>;
 };
+
+/** Whether an order is refused by its head alone: its store is known at once, and may have no further one. */
+export function isShed(
+  head: RequestHead,
+  stores: Pick<Authenticator<RetailerKey>, 'remembered'>,
+  admission: OrderPlacing['admission'],
+): boolean {
+  const key = admission.isFull() ? stores.remembered(head) : null;
+  return key !== null && admission.isFullFor(key.retailerId);
+}
 
 /** `POST /orders/create`, the contract's part 4.1. */
 export function ordersCreate(parts: {
@@ -43,14 +53,14 @@ export function ordersCreate(parts: {
     method: 'post',
     pattern: '/orders/create',
     operation: createOrder(isSandbox),
-    shed: (head) => (dispatch.admission.isFull() && stores.remembers(head) ? TOO_MANY : null),
+    shed: (head) => (isShed(head, stores, dispatch.admission) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
     async handle(request) {
       const sinceMs = performance.now();
       // Before the body is parsed, since a refusal must cost a small part of what an order costs.
-      const turn = dispatch.admission.enter();
+      const turn = dispatch.admission.enter(request.principal.retailerId);
       if (!turn) throw TOO_MANY;
       await turn;
       return create(request, sinceMs);

@@ -174,7 +174,7 @@ export class Exchange {
   async #answer(reply: Reply): Promise<void> {
     if (this.#responder.over) return;
     // What was changed is told in any case.
-    if (READING.has(this.#request.head.method) && !(await this.#responder.hasRoomFor(reply))) {
+    if (READING.has(this.#request.head.method) && !(await this.#responder.makeRoomFor(reply))) {
       throw new ServiceError('unavailable', 'Too much that was sent to your network is unread. Try again in a moment.');
     }
     if (this.#responder.over) return;

@@ -67,10 +67,16 @@ export class Responder {
     return this.#over;
   }
 
-  /** Whether the client's network has read enough of what it was sent to be given this reply, too. */
-  hasRoomFor({ body }: Reply): boolean | Promise<boolean> {
+  /**
+   * Makes room for this reply, before it is sent; false where the client's network has not read enough of what it was
+   * sent before. Many replies that wait for the same look get no more room than there is.
+   */
+  async makeRoomFor({ body }: Reply): Promise<boolean> {
     if (body.length < LARGE_REPLY_BYTES || this.#headOnly) return true;
-    return this.#settings.unsent.hasRoom(this.#reader(), body.length);
+    const handedOver = await this.#settings.unsent.beginIfRead(this.#reader(), body.length);
+    this.#handedOver = handedOver;
+    if (this.#over) this.#endTransfer();
+    return handedOver !== null;
   }
 
   /** Sends the reply, and ends the connection after it if `closeConnection`. False where it is too late. */
@@ -129,7 +135,7 @@ export class Responder {
     for (const [name, value] of headers) response.writeHeader(name, value);
     const body = toBytes(reply.body);
     const isLarge = body.length >= LARGE_REPLY_BYTES && !this.#headOnly;
-    if (isLarge) this.#handedOver = this.#settings.unsent.begin(this.#reader(), body.length);
+    if (isLarge) this.#handedOver ??= this.#settings.unsent.begin(this.#reader(), body.length);
     if (body.length > 0 && this.#headOnly) this.#endHead(body.length);
     else if (close || this.#headOnly) this.#endLast(body);
     else this.#end(body);

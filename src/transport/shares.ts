@@ -1,9 +1,16 @@
-/** A pool of which no caller takes more than a share, so that the others find room while one fills theirs. */
+import { isNetwork } from './caller.ts';
+
+/**
+ * A pool of which no caller takes more than a share, so that the others find room while one fills theirs. Callers
+ * without a key, of whom there may be any number, take half of it together at most.
+ */
 export class SharedPool {
   readonly #size: number;
   readonly #share: number;
   readonly #byCaller = new Map<string, number>();
   #taken = 0;
+  /** What callers without a key hold. */
+  #ofNetworks = 0;
 
   /** @param size of the whole pool; Infinity where the shares alone are bounded */
   constructor(size: number, share: number) {
@@ -42,6 +49,10 @@ export class SharedPool {
     if (caller === null || change === 0) return true;
     const amount = (this.#byCaller.get(caller) ?? 0) + change;
     if (change > 0 && amount > this.#share) return false;
+    if (isNetwork(caller)) {
+      if (change > 0 && this.#ofNetworks + change > this.#size / 2) return false;
+      this.#ofNetworks += change;
+    }
     if (amount > 0) this.#byCaller.set(caller, amount);
     else this.#byCaller.delete(caller);
     return true;

@@ -43,9 +43,13 @@ export class UnsentReplies {
     this.#readQueues = readQueues;
   }
 
-  /** Whether the network may be given so many bytes more, known at once where it has read enough. */
-  hasRoom({ network }: Reader, bytes: number): boolean | Promise<boolean> {
-    return this.#fits(network, bytes) || this.#lookOnce().then(() => this.#fits(network, bytes));
+  /**
+   * Counts a reply as `begin` does, where the network has read enough to be given it; else null. Known at once where
+   * it surely has.
+   */
+  beginIfRead(reader: Reader, bytes: number): (() => void) | null | Promise<(() => void) | null> {
+    const beginNow = () => (this.#fits(reader.network, bytes) ? this.begin(reader, bytes) : null);
+    return beginNow() ?? this.#lookOnce().then(beginNow);
   }
 
   /** Counts a reply as kept in this process, until what it returns is called once: the system has it then. */

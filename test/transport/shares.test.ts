@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { healthzRoute } from '../../src/http/routes/healthz.ts';
 import { readyzRoute } from '../../src/http/routes/readyz.ts';
+import { callerOf } from '../../src/transport/caller.ts';
 import { json } from '../../src/transport/reply.ts';
 import { anyone, type RequestHead, type Route } from '../../src/transport/route.ts';
 import { SharedPool } from '../../src/transport/shares.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { echoRoute, GOOD, gate, knowsKey, rawConnection, startServer } from '../http/support.ts';
 
 /** Lets in whoever names a store as their key. */
@@ -33,7 +35,10 @@ async function statusOf(url: string, path: string, body?: string): Promise<numbe
 describe('a request whose body does not come', () => {
   it('holds up nobody’s work, with a key or without', async () => {
     const routes = [open, echoRoute(), healthzRoute()];
-    const { port, server, url } = await startServer({ routes, limits: { maxRequestsInFlight: 2 } });
+    const { port, server, url } = await startServer({
+      routes,
+      limits: { maxRequestsInFlight: 2, bodyDeadlineMs: STEP_MS },
+    });
     const silent = Array.from({ length: 12 }, () => rawConnection(port));
     for (const [index, client] of silent.entries()) {
       client.send(index % 2 === 0 ? OPEN : `POST /echo/1 HTTP/1.1\r\n${GOOD}Content-Length: 2\r\n\r\n`);
@@ -130,6 +135,17 @@ describe('a pool', () => {
     pool.giveBack('a', 6);
     pool.giveBack('b', 4);
     expect([pool.taken, pool.callers]).toEqual([0, 0]);
+  });
+
+  it('leaves half of it to callers with a key, however many networks there are', () => {
+    const pool = new SharedPool(10, 3);
+    const networks = ['192.0.2.1', '198.51.100.1', '203.0.113.1'].map((remoteAddress) =>
+      callerOf(null, { remoteAddress: () => remoteAddress }),
+    );
+    expect(networks.map((network) => pool.take(network, 2))).toEqual([true, true, false]);
+    expect(['a', 'b'].map((store) => pool.take(store, 3))).toEqual([true, true]);
+    pool.giveBack(networks[0] as string, 2);
+    expect(pool.take(networks[2] as string, 2)).toBe(true);
   });
 
   it('counts what was taken for nobody once it is claimed, where the share has room', () => {

@@ -111,17 +111,21 @@ describe('what is unread', () => {
     let queues: ReadonlyMap<string, number> | null = new Map([['one', 60]]);
     const unsent = new UnsentReplies({ perNetwork: 100, total: 150 }, async () => queues);
     const handedOver = unsent.begin(one, 90);
-    expect(unsent.hasRoom(one, 10)).toBe(true);
+    const ten = unsent.beginIfRead(one, 10) as () => void;
+    expect(ten).toBeInstanceOf(Function);
     // Of what this process keeps the system knows nothing.
-    expect(await unsent.hasRoom(one, 11)).toBe(false);
+    expect(await unsent.beginIfRead(one, 1)).toBeNull();
     handedOver();
-    expect(await unsent.hasRoom(one, 41)).toBe(false);
-    expect(unsent.hasRoom(one, 40)).toBe(true);
+    ten();
+    expect(await unsent.beginIfRead(one, 41)).toBeNull();
+    expect(unsent.beginIfRead(one, 40)).toBeInstanceOf(Function);
     unsent.begin(two, 80)();
-    expect(await unsent.hasRoom(two, 20)).toBe(true);
+    expect(await unsent.beginIfRead(two, 20)).not.toBeNull();
+    unsent.begin({ network: 'three', peer: 'three' }, 80)();
     queues = null;
-    expect(await unsent.hasRoom(one, 100)).toBe(true);
-    expect(unsent.networks).toBe(0);
+    // Of the 60 that were handed over the system has none any more, and the 40 are kept here.
+    expect(await unsent.beginIfRead(one, 60)).not.toBeNull();
+    expect(unsent.networks).toBe(2);
   });
 
   it('is bounded for all networks together', async () => {
@@ -132,39 +136,47 @@ describe('what is unread', () => {
     const unsent = new UnsentReplies({ perNetwork: 100, total: 150 }, async () => queues);
     unsent.begin(one, 80)();
     unsent.begin(two, 60)();
-    expect(await unsent.hasRoom({ network: 'three', peer: 'three' }, 11)).toBe(false);
-    expect(unsent.hasRoom({ network: 'three', peer: 'three' }, 10)).toBe(true);
+    expect(await unsent.beginIfRead({ network: 'three', peer: 'three' }, 11)).toBeNull();
+    expect(unsent.beginIfRead({ network: 'three', peer: 'three' }, 10)).toBeInstanceOf(Function);
   });
 
   it('behind a proxy is no more than what the proxy has unread', async () => {
     const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000 }, async () => new Map([['proxy', 30]]));
     unsent.begin({ network: 'one', peer: 'proxy' }, 100)();
-    expect(await unsent.hasRoom({ network: 'one', peer: 'proxy' }, 71)).toBe(false);
-    expect(unsent.hasRoom({ network: 'one', peer: 'proxy' }, 70)).toBe(true);
+    expect(await unsent.beginIfRead({ network: 'one', peer: 'proxy' }, 71)).toBeNull();
+    expect(unsent.beginIfRead({ network: 'one', peer: 'proxy' }, 70)).toBeInstanceOf(Function);
   });
 
   it('of one who reads nothing behind a proxy counts once, however many others are behind it', async () => {
     const unsent = new UnsentReplies({ perNetwork: 100, total: 200 }, async () => new Map([['proxy', 100]]));
     const behindProxy = (network: number) => ({ network: String(network), peer: 'proxy' });
     for (let network = 0; network < 4; network++) {
-      expect(await unsent.hasRoom(behindProxy(network), 100)).toBe(true);
-      unsent.begin(behindProxy(network), 100)();
+      const handedOver = await unsent.beginIfRead(behindProxy(network), 100);
+      expect(handedOver).not.toBeNull();
+      handedOver?.();
     }
-    expect(await unsent.hasRoom(behindProxy(4), 100)).toBe(true);
+    expect(await unsent.beginIfRead(behindProxy(4), 100)).not.toBeNull();
   });
 
   it('counts what was handed over while the system was asked', async () => {
     const asked = gate<ReadonlyMap<string, number>>();
     const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000 }, () => asked.opened);
     unsent.begin(one, 100)();
-    const first = unsent.hasRoom(one, 1);
+    const first = unsent.beginIfRead(one, 1);
     await Promise.resolve();
     const late = unsent.begin(one, 70);
     late();
     asked.open(new Map());
-    expect(await first).toBe(true);
-    expect(unsent.hasRoom(one, 30)).toBe(true);
-    expect(await unsent.hasRoom(one, 31)).toBe(true);
+    expect(await first).not.toBeNull();
+    expect(unsent.beginIfRead(one, 29)).toBeInstanceOf(Function);
+    expect(await unsent.beginIfRead(one, 31)).not.toBeNull();
+  });
+
+  it('makes room for no more of the replies that wait for one look than there is', async () => {
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000 }, async () => new Map());
+    unsent.begin(one, 100)();
+    const begun = await Promise.all(Array.from({ length: 10 }, () => unsent.beginIfRead(one, 100)));
+    expect(begun.filter((handedOver) => handedOver !== null)).toHaveLength(1);
   });
 });
 

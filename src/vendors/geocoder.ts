@@ -84,8 +84,7 @@ export function createGeocoder(options: GeocoderOptions): Geocoder {
   const known = (text: string, caller: string) => remembered.get(caller, text, now()) ?? asking.get(text);
 
   async function ask(text: string, caller: string, forMs: number): Promise<Geocoded> {
-    const answer = await search(url, text, forMs, contact);
-    asking.delete(text);
+    const answer = await search(url, text, forMs, contact).finally(() => asking.delete(text));
     if (answer.kind !== 'unavailable') {
       const lifeMs = answer.kind === 'found' ? GEOCODER_FOUND_MS : GEOCODER_NOT_FOUND_MS;
       remembered.set(caller, text, answer, now() + lifeMs);
@@ -104,7 +103,9 @@ export function createGeocoder(options: GeocoderOptions): Geocoder {
         // Another request may have asked for it meanwhile.
         const answer = known(text, caller);
         if (answer) return await answer;
-        const asked = ask(text, caller, Math.ceil(timeoutMs - (performance.now() - startedMs)));
+        // The place may come after its time, where the process stood still meanwhile.
+        const leftMs = Math.max(0, Math.ceil(timeoutMs - (performance.now() - startedMs)));
+        const asked = ask(text, caller, leftMs);
         asking.set(text, asked);
         return await asked;
       } finally {

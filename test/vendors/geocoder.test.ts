@@ -191,6 +191,22 @@ test('a store that asks for more than its line holds is told so at once, the oth
   await Promise.all(flood);
 });
 
+test('an address whose turn comes after its time is unavailable, and found later', async () => {
+  const { geocoder, openTexts, letGo } = await held();
+  const flood = Array.from({ length: MAX_GEOCODER_REQUESTS / 2 }, (_, n) => geocoder.geocode(`invented ${n}`, 'store'));
+  await expect.poll(openTexts).toHaveLength(flood.length);
+  const late = geocoder.geocode('an address', 'store');
+  // As where the process stood still, and the answers are read before the timers run.
+  const { now } = performance;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 2 * STEP_MS);
+  onTestFinished(() => void clock.mockRestore());
+  letGo();
+  expect(await late).toEqual({ kind: 'unavailable' });
+  clock.mockRestore();
+  expect(await geocoder.geocode('an address', 'store')).toMatchObject({ kind: 'found' });
+  await Promise.all(flood);
+});
+
 test('the time-out includes the wait in line, half of it at most', async () => {
   const { geocoder, asked } = await world(() => {}, 2 * SILENCE_MS);
   const answers = await Promise.all(

@@ -67,7 +67,7 @@ export async function disableWebhook(db: Db, retailerId: string): Promise<boolea
  */
 async function changeWebhook({ sql, processId }: Db, retailerId: string, change: Fragment): Promise<boolean> {
   const rows = await sql`
-    with changed as (${change} returning id
+    with changed as (${change} returning id, disabled_at
     ), ${dueAgain(sql, retailerId, processId)}, notice as (
       select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed
     )

@@ -24,7 +24,7 @@ export const isOwnedBy = (sql: Sql, { kind, id }: WebhookOwner): Fragment =>
 /**
  * CTEs that make the deliveries of the webhook in `changed` that wait for a later try due now, with the first
  * of those that are parked behind it, and send the notice: they may wait for hours, and what failed before
- * says nothing of the webhook from now on.
+ * says nothing of the webhook from now on. Behind a disabled one they go on waiting.
  *
  * @param webhookId the webhook that `changed` holds, if it was changed
  */
@@ -38,7 +38,7 @@ export const dueAgain = (sql: Sql, webhookId: string, processId: string): Fragme
         and (select ${webhookOf(sql)} from webhook_deliveries d where d.outbox_id = b.id) = ${webhookId}
       order by b.run_at limit ${WEBHOOKS_DUE_ROWS} for update skip locked)
       || array(${firstParked(sql, webhookId, MAX_WEBHOOKS_PER_ENDPOINT)}))
-      and exists (select from changed)
+      and exists (select from changed where disabled_at is null)
     returning id
   ), jobs as (
     select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from due having count(*) > 0

@@ -148,6 +148,16 @@ describe('a receiver behind which deliveries are parked', () => {
     expect((await store.takeExpired(100)).map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
   });
 
+  it('that is disabled goes on holding what waits where it is moved to another server, until it is enabled', async () => {
+    const made = await park(2);
+    await sql`update webhooks set disabled_at = now(), disabled_because = 'failing' where id = ${retailerId}`;
+    const move = () => store.changeWebhookOf(owner(), retailerId, { url: 'https://moved.test/' });
+    expect(await noticesDuring(database, move)).not.toContainEqual(expect.stringContaining(':jobs:'));
+    expect(await parkedIds()).toEqual(made.map(({ outboxId }) => outboxId));
+    await store.changeWebhookOf(owner(), retailerId, { enabled: true });
+    expect(await parkedIds()).toEqual([]);
+  });
+
   it('is parked no more for a version that knows nothing of it and gives the job another time', async () => {
     const [delivery] = await park(1);
     await sql`update outbox set run_at = now(), lease_until = now() where id = ${delivery?.outboxId ?? 0}`;

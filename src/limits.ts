@@ -111,6 +111,8 @@ export const MIN_PROMISE_MINUTES = 20;
 // --- Drivers -----------------------------------------------------------------------------------------------
 /** Time after which Postgres ends the statement of such a list. Below LIST_DEADLINE_MS. */
 export const LIST_STATEMENT_MS = 1_000;
+/** Most time by which a phone's clock may lead; a position from further ahead counts as taken now. */
+export const MAX_CLOCK_LEAD_MS = 5_000;
 /** Silence after which a driver loses an order not yet picked up. Above POSITION_FRESH_MS. */
 export const DRIVER_SILENT_MS = 10 * 60_000;
 /** Largest error of a dropoff in meters at which the distance to it is recorded as proof of delivery. */

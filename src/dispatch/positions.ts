@@ -1,14 +1,11 @@
 import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
-import { DRIVER_SILENT_MS, ROUGH_POSITION_METERS } from '../limits.ts';
+import { DRIVER_SILENT_MS, MAX_CLOCK_LEAD_MS, ROUGH_POSITION_METERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { PositionWriter } from './write-behind.ts';
-
-/** Most time by which a phone's clock may lead; a position from further ahead counts as taken now. */
-export const MAX_CLOCK_LEAD_MS = 5_000;
 
 export type PositionReport = {
   readonly lat: number;
@@ -48,7 +45,7 @@ export function createPositions(deps: {
 
   function apply(position: DriverPosition): boolean {
     const { driverId } = position;
-    if (!matcher.moveDriver(driverId, position, position.atMs)) return false;
+    if (!matcher.moveDriver(driverId, position, position.atMs, deps.clock.now())) return false;
     const carried = matcher.carriedBy(driverId);
     if (carried.length === 0) events.driverMoved(position, null);
     for (const { orderId } of carried) events.driverMoved(position, orderId);

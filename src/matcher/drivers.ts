@@ -3,7 +3,7 @@ import type { CarriedOrder } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { carries, type Size, type Vehicle } from '../domain/vehicle.ts';
 import type { Point } from '../geo/point.ts';
-import { below, POSITION_FRESH_MS, QUERY_DEADLINE_MS } from '../limits.ts';
+import { below, MAX_CLOCK_LEAD_MS, POSITION_FRESH_MS, QUERY_DEADLINE_MS } from '../limits.ts';
 import { type DriverCounts, type DriverSlots, UNPLACED } from './driver-slots.ts';
 import type { TierTable } from './tier-table.ts';
 
@@ -71,11 +71,16 @@ export class Drivers {
     return true;
   }
 
-  move(id: string, point: Point, atMs: number): boolean {
+  /**
+   * @param nowMs time by which a known position that lies ahead is of a clock that was set back since
+   * @returns false for an older position than the known one
+   */
+  move(id: string, point: Point, atMs: number, nowMs = Number.POSITIVE_INFINITY): boolean {
     const { all } = this;
     const slot = this.slotOf(id);
     if (slot === undefined) return false;
-    if (atMs < all.index.members.stamp(slot)) return false;
+    const knownMs = all.index.members.stamp(slot);
+    if (atMs < knownMs && knownMs <= nowMs + MAX_CLOCK_LEAD_MS) return false;
     all.index.locate(slot, point.lat, point.lng, atMs);
     // Positions are by far the most frequent change, and there is hardly ever a driver set aside.
     if (all.setAsideUntil.size > 0 && atMs >= (all.setAsideUntil.get(slot) ?? Number.POSITIVE_INFINITY)) {

@@ -137,9 +137,12 @@ export class Matcher {
     return this.drivers.remove(driverId);
   }
 
-  /** Takes a position. False, without effect, for an unknown driver or if a newer position is known. */
-  moveDriver(driverId: string, point: Point, atMs: number): boolean {
-    return this.drivers.move(driverId, point, atMs);
+  /**
+   * Takes a position. False, without effect, for an unknown driver or if a newer position is known, but for one that
+   * is of a clock which was set back since, by `nowMs`.
+   */
+  moveDriver(driverId: string, point: Point, atMs: number, nowMs?: number): boolean {
+    return this.drivers.move(driverId, point, atMs, nowMs);
   }
 
   driver(driverId: string): FleetDriver | undefined {

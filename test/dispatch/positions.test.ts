@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
-import { createPositions, MAX_CLOCK_LEAD_MS } from '../../src/dispatch/positions.ts';
-import { DRIVER_SILENT_MS, ROUGH_POSITION_METERS } from '../../src/limits.ts';
+import { createPositions } from '../../src/dispatch/positions.ts';
+import { DRIVER_SILENT_MS, MAX_CLOCK_LEAD_MS, ROUGH_POSITION_METERS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { carrying } from '../matcher/carrying.ts';
@@ -15,6 +15,7 @@ function process() {
   matcher.putDriver({ ...driver, id: 'free', carried: [] });
   matcher.putDriver({ ...driver, id: 'busy', carried: [carrying('carried')] });
   const seen: string[] = [];
+  const clock = { nowMs: NOW_MS };
   const events = new OrderEvents();
   events.subscribe({
     driverMoved: ({ driverId }, orderId) => seen.push(`moved ${driverId} with ${orderId}`),
@@ -25,9 +26,9 @@ function process() {
     writer: { put: ({ driverId }) => seen.push(`written ${driverId}`) },
     redispatch: { driverAvailable: (driverId) => seen.push(`available ${driverId}`) },
     events,
-    clock: { now: () => NOW_MS },
+    clock: { now: () => clock.nowMs },
   });
-  return { matcher, positions, seen };
+  return { matcher, positions, seen, clock };
 }
 
 test('a report is in memory, is written, goes to other processes, and is shown with the driver’s order', () => {
@@ -70,6 +71,17 @@ test.each([
   const { matcher, positions } = process();
   expect(positions.report('free', { ...HERE, capturedAtMs: NOW_MS + leadMs })).toBe('taken');
   expect(matcher.driver('free')?.position?.atMs).toBe(NOW_MS);
+});
+
+test('once the clock was set back, as by a failover, what drivers report counts again', () => {
+  const { matcher, positions, clock } = process();
+  expect(positions.report('free', HERE)).toBe('taken');
+  clock.nowMs -= MAX_CLOCK_LEAD_MS;
+  expect(positions.report('free', HERE)).toBe('older');
+  clock.nowMs -= 1;
+  const there = { lat: HERE.lat + 0.1, lng: HERE.lng };
+  expect(positions.report('free', there)).toBe('taken');
+  expect(matcher.driver('free')?.position).toEqual({ ...there, atMs: clock.nowMs });
 });
 
 test('a rough position moves no driver who was last known to be within it, and places any other', () => {

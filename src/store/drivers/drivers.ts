@@ -6,7 +6,7 @@ import type { OrderItem, OrderStatus } from '../../domain/order.ts';
 import type { CarriedOrder } from '../../domain/route.ts';
 import type { TierId } from '../../domain/tier.ts';
 import { DEFAULT_VEHICLE, type Vehicle } from '../../domain/vehicle.ts';
-import { IDLE_WAIT_MS } from '../../limits.ts';
+import { IDLE_WAIT_MS, MAX_CLOCK_LEAD_MS } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { changeAndTell, isDriver, rowsOf } from '../fragments.ts';
 import { carriedColumns, joinCarried, toCarried } from './carried.ts';
@@ -144,7 +144,9 @@ export async function writePositions({ sql }: Db, positions: readonly DriverPosi
     order by 1
     on conflict (driver_id) do update
     set lat = excluded.lat, lng = excluded.lng, captured_at = excluded.captured_at, received_at = now()
-    where driver_positions.captured_at <= excluded.captured_at`;
+    where driver_positions.captured_at <= excluded.captured_at
+      -- Of a clock that was set back since, as by a failover to another server.
+      or driver_positions.captured_at > now() + make_interval(secs => ${MAX_CLOCK_LEAD_MS / 1_000})`;
 }
 
 /**

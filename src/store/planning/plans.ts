@@ -39,6 +39,8 @@ export async function takeLease(
       epoch = l.epoch + case
         when l.holder = excluded.holder and l.expires_at > now() and l.epoch = ${heldEpoch}::int then 0 else 1 end
       where l.holder = excluded.holder or l.expires_at <= now()
+        -- By a clock that was set back since, as by a failover to another server. No row ends that late otherwise.
+        or l.expires_at > clock_timestamp() + make_interval(secs => ${ttlMs / 1000})
     returning epoch`;
   return row ? { region, epoch: row.epoch } : null;
 }

@@ -43,6 +43,13 @@ describe('the right to plan', () => {
     expect(await of('b').takeLease('another', LONG)).toEqual({ region: 'another', epoch: 1 });
   });
 
+  it('is anyone’s where the clock was set back, so that it would last longer than any does', async () => {
+    await take('a');
+    expect(await of('b').takeLease('all', LONG)).toBeNull();
+    await sql`update planner_leases set expires_at = expires_at + interval '1 hour'`;
+    expect(await of('b').takeLease('all', LONG)).toMatchObject({ epoch: 2 });
+  });
+
   it('has a higher epoch for a holder who gave up meanwhile, so that what they noted down before is forgotten', async () => {
     const before = await take('a');
     await of('a').writePlans(before, [plan(one), plan(two)], []);

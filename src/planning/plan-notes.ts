@@ -6,8 +6,8 @@ import { errorFields, type Logger } from '../telemetry.ts';
 
 /** Change of a planned arrival below which readers are not told of it. Below ESTIMATE_MOVED_MS. */
 export const PLAN_TOLD_MS = 30_000;
-/** Time after which plans are written without a change, so that late news of them is told. */
-const PLANS_REWRITTEN_MS = 30_000;
+/** Time after which plans are written without a change, so that late news of them is told, and lost ones are back. */
+export const PLANS_REWRITTEN_MS = 30_000;
 /** Most orders whose plans are looked at for readers in one look. */
 export const MAX_PLANS_PER_LOOK = 300;
 
@@ -50,9 +50,11 @@ export class PlanNotes {
    */
   async write(orders: Orders, lease: Lease): Promise<boolean> {
     if (this.#isWriting) return true;
-    const planned = this.#nextChanges(orders);
+    const changes = this.#nextChanges(orders);
     const gone = this.#gone(orders);
-    if (planned.length === 0 && gone.length === 0 && !this.#isOld()) return true;
+    const isOld = this.#isOld();
+    if (changes.length === 0 && gone.length === 0 && !isOld) return true;
+    const planned = isOld ? this.#allWith(changes, gone) : changes;
     this.#isWriting = true;
     try {
       if (!(await this.#store.writePlans(lease, planned, gone, this.#isWhole))) return false;
@@ -69,12 +71,18 @@ export class PlanNotes {
   }
 
   /**
-   * Whether to write without a change: a store may be told now of an estimate that it could not be told of
-   * before, and what another process planned is to be forgotten.
+   * Whether to write all without a change: a store may be told now of an estimate that it could not be told of
+   * before, what another process planned is to be forgotten, and a crash of Postgres empties the table of plans.
    */
   #isOld(): boolean {
     if (!this.#isWhole || performance.now() < this.#writtenMs + PLANS_REWRITTEN_MS) return false;
     return this.#noted.size > 0 || this.#writtenMs === Number.NEGATIVE_INFINITY;
+  }
+
+  #allWith(changes: readonly PlannedOrder[], goneIds: readonly string[]): PlannedOrder[] {
+    const all = new Map([...this.#noted, ...changes.map((each) => [each.orderId, each] as const)]);
+    for (const id of goneIds) all.delete(id);
+    return [...all.values()];
   }
 
   #nextChanges(orders: Orders): PlannedOrder[] {

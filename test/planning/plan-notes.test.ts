@@ -1,7 +1,7 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Lease, type PlannedOrder, REGION } from '../../src/domain/plan.ts';
 import type { Planner } from '../../src/planner/planner.ts';
-import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PlanNotes } from '../../src/planning/plan-notes.ts';
+import { MAX_PLANS_PER_LOOK, PLAN_TOLD_MS, PLANS_REWRITTEN_MS, PlanNotes } from '../../src/planning/plan-notes.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
@@ -98,6 +98,26 @@ test('another driver is news at once, and another time from a bound on, counted 
   expect(written.slice(1).map(({ planned }) => planned.map(({ driverId, doorMs }) => [driverId, doorMs]))).toEqual([
     [['d', DOOR_MS - PLAN_TOLD_MS]],
     [['e', DOOR_MS - PLAN_TOLD_MS]],
+  ]);
+});
+
+test('what was written is written again after a while, as a crash of Postgres empties the table', async () => {
+  let nowMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  for (const id of ['a', 'b', 'gone']) plan(id);
+  await note();
+  plans.delete('gone');
+  plan('b', 'e');
+  nowMs += PLANS_REWRITTEN_MS - 1;
+  await note();
+  nowMs += PLANS_REWRITTEN_MS;
+  plan('c');
+  await note();
+  expect(written.map((each) => [ids(each), each.goneIds])).toEqual([
+    [['a', 'b', 'gone'], []],
+    [['b'], ['gone']],
+    [['a', 'b', 'c'], []],
   ]);
 });
 

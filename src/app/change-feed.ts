@@ -52,12 +52,13 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   const { ordersChanged, detailsChanged, doorsFound, driversChanged } = createChangeHandlers(parts);
 
   async function readEverything(): Promise<void> {
-    await tiers.reload();
     await holds.reload();
     await secrets.readAll();
     await fleet.rebuild();
     events.everythingChanged();
     void sweep();
+    // The last one: it fails for a table with too many rows, and the tiers of before are good enough.
+    await tiers.reload();
   }
 
   let sweeping = Promise.resolve();

@@ -55,7 +55,7 @@ export function createSweep(parts: SweepParts): Sweep {
   let knownAtMs = knownSinceMs;
 
   async function expireOverdue(): Promise<void> {
-    for (const orderId of await store.findOverdue(MAX_EXPIRIES_PER_SWEEP)) await redispatch.expire(orderId);
+    await each(await store.findOverdue(MAX_EXPIRIES_PER_SWEEP), (orderId) => redispatch.expire(orderId));
   }
 
   /** Releases orders before their pickup whose driver is silent for too long. */
@@ -67,10 +67,10 @@ export function createSweep(parts: SweepParts): Sweep {
     knownAtMs = nowMs;
     // After a stop of this service or an outage of the tables they show every driver as silent.
     if (nowMs - knownSinceMs < DRIVER_SILENT_MS) return;
-    for (const { orderId, driverId } of silent) {
+    await each(silent, async ({ orderId, driverId }) => {
       if (!hasReported(driverId)) await releaseOrder(orderId, driverId, DRIVER_SILENT_MS);
       knownAtMs = clock.now();
-    }
+    });
   }
 
   const endDuties = (): Promise<void> => store.endDuties(MAX_EXPIRIES_PER_SWEEP);
@@ -145,6 +145,13 @@ export function createSilentRelease(parts: SilentReleaseParts): SilentRelease {
     await parts.redispatch.requeue(orderId);
     return true;
   };
+}
+
+/** Does something with one after the other. Where it fails for one, it is done with the others first. */
+async function each<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const item of items) await act(item).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }
 
 /** Runs `work` once at a time: a call during a run waits for that run. */

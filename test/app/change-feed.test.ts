@@ -44,6 +44,7 @@ async function api(secrets = NO_SECRETS) {
   let held = Promise.resolve();
   const tables = {
     areAway: false,
+    hasTooManyTiers: false,
     /** Has the rows of reads arrive late, with what they were when the reads began. */
     hold(): () => void {
       const { opened, open } = gate();
@@ -94,7 +95,9 @@ async function api(secrets = NO_SECRETS) {
     holds: { reload: nothing, refresh: nothing },
     sweep: { run: nothing },
     unknownOutcomes,
-    tiers: { reload: nothing },
+    tiers: {
+      reload: async () => (tables.hasTooManyTiers ? Promise.reject(new RangeError('too many tiers')) : undefined),
+    },
     credentials: {
       stores: {
         forget: (holds) => seen.push(...forgotten(STORES, (retailerId) => holds({ retailerId } as RetailerKey))),
@@ -388,6 +391,14 @@ test('a notice that everything changed has everything read anew', async () => {
   await expect.poll(() => seen, soon).toContain('everything changed');
   expect(seen).toContain('drivers read all');
   expect(seen).not.toContain(`orders read ${orderId}`);
+});
+
+test('a table of tiers with too many rows keeps nothing else from being read', async () => {
+  const { seen, tables } = await api();
+  tables.hasTooManyTiers = true;
+  await storeOf(database.sql, 'cli').removeAllOrders();
+  await expect.poll(() => seen, soon).toContain('everything changed');
+  expect(seen).toContain('drivers read all');
 });
 
 test('the keys of a store that a command changed, and the token of a driver, are looked up again', async () => {

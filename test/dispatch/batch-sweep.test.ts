@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createRedispatch, MATCHED_AT_ONCE, type RedispatchParts } from '../../src/dispatch/redispatch.ts';
-import { createSweep } from '../../src/dispatch/sweep.ts';
+import { createSweep, OUTAGE_MS } from '../../src/dispatch/sweep.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import type { ChosenDriver } from '../../src/domain/rejected-candidate.ts';
+import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
+import type { Clock } from '../../src/postgres/clock.ts';
 import type { AssignOutcome } from '../../src/store/orders/orders.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -47,13 +49,15 @@ const fleet = {
   markStale: () => undefined,
 };
 
-function sweep(): Promise<void> {
+const sweep = (): Promise<void> => openSweep({}, { now: () => NOW }).run();
+
+function openSweep(differently: Partial<typeof store>, clock: Clock) {
   const events = new OrderEvents();
-  const clock = { now: () => NOW };
   const unknownOutcomes = new UnknownOutcomes(60_000, 10, clock.now, events);
   const relay = { relay: () => undefined };
-  const parts = { store, matcher, fleet, unknownOutcomes, relay, events, clock, logger: createLogger('silent') };
-  return createSweep({ ...parts, redispatch: createRedispatch(parts) }).run();
+  const known = { ...store, ...differently };
+  const parts = { store: known, matcher, fleet, unknownOutcomes, relay, events, clock, logger: createLogger('silent') };
+  return createSweep({ ...parts, redispatch: createRedispatch(parts) });
 }
 
 function put(id: string, north: number, east = 0): void {
@@ -64,6 +68,29 @@ function wait(orderId: string, north: number, waitedMs: number, east = 0): void 
   matcher.wait({ orderId, retailerId: 'store', tierId: 'standard', point, sinceMs: NOW - waitedMs });
 }
 const holders = () => Object.fromEntries([...given].map(([orderId, { driverId }]) => [orderId, driverId]));
+
+describe('a sweep', () => {
+  it('takes the orders of silent drivers, and expires those whose time is up, also behind one for which this fails', async () => {
+    const done: string[] = [];
+    const statement = async (orderId: string) => {
+      if (orderId === 'locked') throw new Error('the row is locked');
+      done.push(orderId);
+      return null;
+    };
+    let nowMs = NOW;
+    // Nobody is taken for silent before the tables were there for long.
+    const isDue = () => nowMs >= NOW + DRIVER_SILENT_MS;
+    const silent = ['locked', 'silent'].map((orderId) => ({ orderId, driverId: 'd' }));
+    const found = {
+      findOverdue: async () => (isDue() ? ['locked', 'overdue'] : []),
+      findSilent: async () => (isDue() ? silent : []),
+    };
+    const { run } = openSweep({ ...found, expireOrder: statement, releaseFromSilent: statement }, { now: () => nowMs });
+    for (; !isDue(); nowMs += OUTAGE_MS / 2) await run();
+    await expect(run()).rejects.toThrow('locked');
+    expect(done.toSorted()).toEqual(['overdue', 'silent']);
+  });
+});
 
 describe('a sweep that finds several orders and several drivers', () => {
   it('gives each order the nearest driver who is left, the greatest claim first, where drivers are enough', async () => {

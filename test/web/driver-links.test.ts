@@ -48,6 +48,19 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     expect(phone.complaints).toEqual([]);
   });
 
+  it('leaves a tab that the link signs out without the sign-in of the tab that opened it', async () => {
+    const { token, code } = await driverWithLink();
+    const phone = await world.newPhone();
+    await signIn(phone, token);
+    const opened = { ...phone, page: await phone.context.newPage() };
+    await opened.page.goto(linkTo(phone, code));
+    await isLive(opened);
+    await phone.page.locator('#sign-in').waitFor();
+    expect(await problem(phone)).toMatch(/signed out/);
+    await opened.page.reload();
+    await isLive(opened);
+  });
+
   it('takes a link in a page that is open already, and says it again where its answer was lost', async () => {
     const { code } = await driverWithLink();
     const phone = await world.newPhone();

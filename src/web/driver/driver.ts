@@ -153,7 +153,11 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
     },
     gained: tellGained,
     lost: tellLost,
-    signedOut: () => leave(say('tokenRevoked')),
+    signedOut() {
+      // A sign-in in another tab stays, as its link gives no second token.
+      if ((kept.token() ?? token) === token) kept.signOut();
+      leave(say('tokenRevoked'));
+    },
   });
   show();
   void ringWhenClosed(token, false);
@@ -185,7 +189,6 @@ function stayAwake(): void {
 function leave(why: string): void {
   session?.stop();
   session = null;
-  kept.signOut();
   refusal = null;
   showSignIn();
   byId('sign-in-problem').textContent = why;
@@ -334,6 +337,7 @@ function goFirst({ target }: Event): void {
 async function signOut(): Promise<void> {
   void ringNoMore(kept.token() ?? '');
   await photo.forget();
+  kept.signOut();
   leave('');
 }
 

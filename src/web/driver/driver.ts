@@ -199,8 +199,7 @@ function showSignIn(): void {
   screen = 'sign-in';
   stayAwake();
   show();
-  const read = store.all().catch(() => []);
-  void read.then((actions) => {
+  void store.all().then((actions) => {
     if (screen !== 'sign-in') return;
     leftBehind = actions;
     show();

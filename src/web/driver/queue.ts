@@ -4,10 +4,12 @@ import type { Action, Progress } from './state.ts';
 
 /** The storage of actions, which outlives the page. */
 export type ActionStore = {
-  /** In the order of their numbers. */
+  /** In the order of their numbers, those that it refused too; what cannot be read is left out. */
   all(): Promise<Action[]>;
-  /** Adds the action, or changes the one with its id. */
+  /** Adds the action, or changes the one with its id. Where it fails, the action is there until the page is closed. */
   add(action: Action): Promise<void>;
+  /** False for an action that would be lost with the page. */
+  isKept(id: string): boolean;
   remove(id: string): Promise<void>;
 };
 
@@ -45,8 +47,6 @@ export class ActionQueue {
   readonly #lanes: readonly Lane[];
   /** All that is stored on this phone. */
   #actions: Action[] = [];
-  /** Those that the phone's storage refused: they would be lost with the page. */
-  readonly #unkept = new Set<string>();
   #driverId: string | null;
   /** Bytes of a photo that are expected to get through. */
   #mostBytes = Number.POSITIVE_INFINITY;
@@ -85,7 +85,7 @@ export class ActionQueue {
 
   /** Whether something waits that would be lost with the page. */
   get isUnkept(): boolean {
-    return this.waiting.some(({ id }) => this.#unkept.has(id));
+    return this.waiting.some(({ id }) => !this.#store.isKept(id));
   }
 
   get #mine(): readonly Action[] {
@@ -94,8 +94,7 @@ export class ActionQueue {
 
   /** Loads the actions that an earlier page left and begins to send. */
   async start(): Promise<void> {
-    // The driver can go on without a readable storage.
-    this.#actions = await this.#store.all().catch(() => []);
+    this.#actions = await this.#store.all();
     this.#stopped = false;
     this.#listener.changed();
     this.wake();
@@ -198,11 +197,7 @@ export class ActionQueue {
   }
 
   async #keep(action: Action): Promise<void> {
-    await this.#store.add(action).then(
-      () => this.#unkept.delete(action.id),
-      () => this.#unkept.add(action.id),
-    );
-    if (this.#unkept.has(action.id)) this.#listener.changed();
+    await this.#store.add(action).catch(() => this.#listener.changed());
   }
 }
 

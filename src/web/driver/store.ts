@@ -62,13 +62,29 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
   };
   const read = <Value>(name: string, use: Use<Value>) => run(name, 'readonly', use);
   const write = async (name: string, use: Use<unknown>) => void (await run(name, 'readwrite', use));
+  /** What IndexedDB refused, for the next session of this page. */
+  const unkept = new Map<string, Action>();
   return {
     async all() {
-      const actions = await read<Action[]>(ACTIONS, (store) => store.getAll());
+      // The driver can go on without a readable storage.
+      const stored = await read<Action[]>(ACTIONS, (store) => store.getAll()).catch((): Action[] => []);
+      const actions = [...stored.filter(({ id }) => !unkept.has(id)), ...unkept.values()];
       return actions.sort((a, b) => a.number - b.number);
     },
-    add: (action) => write(ACTIONS, (store) => store.put(action)),
-    remove: (id) => write(ACTIONS, (store) => store.delete(id)),
+    async add(action) {
+      try {
+        await write(ACTIONS, (store) => store.put(action));
+        unkept.delete(action.id);
+      } catch (error) {
+        unkept.set(action.id, action);
+        throw error;
+      }
+    },
+    isKept: (id) => !unkept.has(id),
+    remove(id) {
+      unkept.delete(id);
+      return write(ACTIONS, (store) => store.delete(id));
+    },
     draft: async () => (await read<Draft | undefined>(DRAFTS, (store) => store.get(0))) ?? null,
     keepDraft: (draft) => write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0))),
   };
@@ -91,6 +107,7 @@ function inMemory(): DriverStore {
       actions.set(action.id, action);
       throw new Error('kept only while the page is open');
     },
+    isKept: () => false,
     remove: async (id) => void actions.delete(id),
     draft: async () => draft,
     async keepDraft(next) {

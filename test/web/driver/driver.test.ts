@@ -263,6 +263,24 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await eventually(() => headline(phone)).toBe('Bakery');
   });
 
+  it('goes on here with what the phone’s storage refused, also where it cannot be read', async () => {
+    const { store, token, phone, order } = await driverWithOrder('Paper Mill');
+    await phone.page.evaluate(`for (const name of ['put', 'getAll']) IDBObjectStore.prototype[name] = () => {
+      throw new DOMException('full', 'QuotaExceededError');
+    };`);
+    const down = (url: URL) => url.pathname.endsWith('/pick-up');
+    await phone.page.route(down, (route) => route.abort());
+    await button(phone, 'Picked up').click();
+    await eventually(() => waiting(phone)).toMatch(/^This phone could not save what you did/);
+    await signIn(await world.newPhone({ at: store.point }), token);
+    await button(phone, 'Use this one').click();
+    await eventually(() => waiting(phone)).toMatch(/^This phone could not save what you did/);
+    expect(await headline(phone)).toBe('Jordan Lee');
+    await phone.page.unroute(down);
+    await untilOrder(world.service, store, order.id, { status: 'picked_up' });
+    await eventually(() => phone.page.locator('#waiting').isHidden()).toBe(true);
+  });
+
   it('comes back by itself after the connection was cut, with the state of then', async () => {
     const { store, phone } = await driverAt('Toy Shop');
     await phone.goOffline();

@@ -29,9 +29,20 @@ function storage(): ActionStore & { readonly kept: Map<string, Action> } {
     kept,
     all: async () => [...kept.values()].toSorted((a, b) => a.number - b.number),
     add: async (added) => void kept.set(added.id, added),
+    isKept: () => true,
     remove: async (id) => void kept.delete(id),
   };
 }
+
+/** The same while the phone is full: it has what it refuses until the page is closed. */
+const full = (): ActionStore => ({
+  ...store,
+  async add(added) {
+    await store.add(added);
+    throw new Error('QuotaExceededError');
+  },
+  isKept: () => false,
+});
 
 let store: ReturnType<typeof storage>;
 let told: string[];
@@ -82,14 +93,6 @@ describe('the actions of a driver', () => {
     await working(action('a'), action('b'));
     expect(new Set(sent())).toEqual(new Set(['a']));
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
-  });
-
-  it('are sent also where what an earlier page has left cannot be read', async () => {
-    const queue = newQueue({ ...store, all: () => Promise.reject(new Error('the storage is gone')) });
-    await queue.start();
-    await queue.add(action('a'));
-    await flush();
-    expect(told).toEqual(['a is picked_up']);
   });
 
   it('of one order are sent in their order, each when the one before it is answered', async () => {
@@ -244,13 +247,24 @@ describe('the actions of a driver', () => {
   });
 
   it('are sent although the phone’s storage refuses them, and the driver is warned', async () => {
-    const full: ActionStore = { ...store, add: () => Promise.reject(new Error('QuotaExceededError')) };
     send.mockResolvedValueOnce(LATER);
-    const queue = await begun(newQueue(full), action('a'));
+    const queue = await begun(newQueue(full()), action('a'));
     expect(queue.isUnkept).toBe(true);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(told).toEqual(['a is picked_up']);
     expect(queue.isUnkept).toBe(false);
+  });
+
+  it('that the phone’s storage refused are there for the next session of the page, which warns of them too', async () => {
+    send.mockResolvedValue(LATER);
+    const before = await begun(newQueue(full()), action('a', { kind: 'deliver', photo: JPEG }));
+    before.stop();
+    const after = await begun(newQueue(full()));
+    expect(after.isUnkept).toBe(true);
+    send.mockResolvedValue(DONE);
+    after.wake();
+    await flush();
+    expect(told).toEqual(['a is picked_up']);
   });
 
   it('are given up on their way when the network goes, so that the next try does not wait for them', async () => {

@@ -174,6 +174,22 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     expect(plain.requests.filter((path) => path.includes('map-'))).toEqual([]);
   });
 
+  it('draws the line where the map did not load', async () => {
+    await mapped.change(assigned({ dropoff: DOOR }));
+    mapped.move(DRIVER);
+    const page = await phoneOf();
+    let asked = 0;
+    await page.route('**/assets/map-*.js', (route) => (++asked === 1 ? route.abort() : route.continue()));
+    await openOn(page, mapped);
+    const shown = () => page.locator('#map div p').allTextContents();
+    await expect.poll(shown).toEqual(['Corner Books', 'about 1 mi', 'Ana']);
+    expect(await text(page, 'position-age')).toMatch(/^Updated/);
+    await mapped.change(pickedUp({ dropoff: DOOR }));
+    await page.locator('.home-pin').waitFor();
+    await page.unrouteAll();
+    expect(complaints.splice(0)).toEqual(['error: Failed to load resource: net::ERR_FAILED']);
+  });
+
   it('loads sharp tiles on a dense screen, and none before it knows where', async () => {
     await mapped.change(pickedUp({ dropoff: DOOR }));
     mapped.move(DRIVER);

@@ -6,7 +6,7 @@ import { DRIVER_ICON, HOME_ICON, STORE_ICON } from './pins.ts';
 import { say } from './track-words.ts';
 
 /**
- * The way of an order where no map tiles are set up: store, driver and door on a line, with how far apart they
+ * The way of an order where there is no map: store, driver and door on a line, with how far apart they
  * are. A screen reader gets the same as one sentence.
  */
 export class DeliveryLine {

@@ -35,6 +35,7 @@ let position: ShownPosition | null = null;
 let taken = { running: 0, wall: 0 };
 let arrival: { readonly range: Arrival | null; readonly writtenMs: number } = { range: null, writtenMs: 0 };
 let picture: Promise<Picture> | null = null;
+let isMapDrawn = false;
 
 function takePosition(next: ShownPosition | null, range: Arrival | null): void {
   position = next;
@@ -64,38 +65,31 @@ function showPicture(): void {
   const card = byId('map-card');
   if (!underWay || view.stops_before !== 0) {
     card.hidden = true;
-    picture?.then(
-      (shown) => shown.forget(),
-      () => {},
-    );
+    void picture?.then((shown) => shown.forget());
     return;
   }
   const appears = card.hidden;
   card.hidden = false;
   picture ??= loadPicture();
-  picture.then(
-    (shown) => {
-      if (card.hidden) return;
-      if (appears) shown.resized?.();
-      shown.show(view, position, view.driver?.first_name ?? say('driver'));
-    },
-    () => {
-      // The page says everything in words as well; the next change tries again.
-      picture = null;
-      card.hidden = true;
-    },
-  );
+  void picture.then((shown) => {
+    if (card.hidden) return;
+    if (appears) shown.resized?.();
+    shown.show(view, position, view.driver?.first_name ?? say('driver'));
+  });
 }
 
 async function loadPicture(): Promise<Picture> {
   const { tileUrl: url = '', tileAttribution: attribution = '' } = root.dataset;
-  if (url === '') return new DeliveryLine(byId('map'));
-  const { DeliveryMap } = await import('./map.ts');
+  // A browser does not ask again for a script that did not load.
+  const loaded = url === '' ? null : await import('./map.ts').catch(() => null);
+  if (!loaded) return new DeliveryLine(byId('map'));
   const button = byId('recentre');
-  const map = new DeliveryMap(byId('map'), byId('map-foot'), { url, attribution }, (moved) => {
+  const map = new loaded.DeliveryMap(byId('map'), byId('map-foot'), { url, attribution }, (moved) => {
     button.hidden = !moved;
   });
   button.addEventListener('click', () => map.fit(true));
+  isMapDrawn = true;
+  showAge();
   return map;
 }
 
@@ -113,7 +107,7 @@ function showAge(): void {
     return;
   }
   const words = age(ageMs);
-  const roughly = position?.precision === 'approximate' && root.dataset.tileUrl;
+  const roughly = position?.precision === 'approximate' && isMapDrawn;
   line.textContent = roughly ? say('roughly_here', { age: words }) : words[0]?.toUpperCase() + words.slice(1);
 }
 

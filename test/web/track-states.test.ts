@@ -314,6 +314,18 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     expect(plain.failures).toEqual([]);
   });
 
+  it('says until when it is promised once an arrival behind other doors is over', async () => {
+    // The service's own clock hides a promise that is over.
+    const deliverBy = '2126-03-02T16:00:00.000Z';
+    await plain.change(pickedUp({ deliverBy, dropoff: FAR_DOOR, onRoute: { stopsBefore: 2, doorInMinutes: 20 } }));
+    const page = await phoneOf({}, CLOCKED);
+    await page.clock.setFixedTime(new Date('2126-03-02T15:00:30Z'));
+    await openOn(page, plain);
+    await expect.poll(() => text(page, 'arrival')).toMatch(/^Arriving 10:\d\d\s?–\s?10:\d\d\sAM$/);
+    await page.clock.setFixedTime(new Date('2126-03-02T15:59:00Z'));
+    await expect.poll(() => text(page, 'arrival')).toMatch(/^Due by 11:00\sAM$/);
+  });
+
   it('says an arrival with JavaScript off, and not by a position that is old', async () => {
     await plain.change(pickedUp({ dropoff: FAR_DOOR }));
     plain.move(STORE);

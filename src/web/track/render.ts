@@ -33,12 +33,14 @@ export function renderView(view: TrackingView): void {
  * @param writtenMs when the estimate was made, by this page's clock
  */
 export function renderArrival(arrival: Arrival | null, writtenMs: number, deliverBy: string | null): void {
-  const range = arrivalTimes(arrival, writtenMs);
   const now = new Date();
+  const told = arrivalTimes(arrival, writtenMs);
+  // An order behind other doors gets no other estimate until one of them is done.
+  const range = told && new Date(told.to) > now ? told : null;
   const clock = range && localTimes(new Date(range.from), new Date(range.to), now);
   const due = deliverBy === null ? null : new Date(deliverBy);
   const dueText = due && due > now ? say('due_by', { time: localTime(due, now) }) : '';
-  setLine('arrival', arrivalText(arrival, say, clock) || dueText);
+  setLine('arrival', arrivalText(range && arrival, say, clock) || dueText);
 }
 
 /** Sets a line that is there only with a text. */

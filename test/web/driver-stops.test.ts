@@ -337,6 +337,26 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(Math.abs(Date.parse(hours?.until ?? '') - Date.now() - 2 * 3_600_000)).toBeLessThan(600_000);
   });
 
+  it('takes a second tap for the one before, and neither back to work nor for another refusal seen', async () => {
+    const page = await open();
+    const orders = [jordan, maria];
+    fake.tell({ orders, stops: stopsOf(orders) });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    await page.getByRole('button', { name: 'Last order' }).dblclick();
+    expect(await page.locator('#duty-state').textContent()).toBe('No new orders');
+
+    fake.refuse({ code: 'illegal_transition' });
+    for (const { dropoff } of orders) await tick(page, dropoff.name ?? '');
+    await press(page, 'Picked up 2 of 2');
+    const notice = page.locator('#refusal-text');
+    await eventually(() => notice.textContent()).toContain(`#${jordan.id.slice(-6)}`);
+    await page.locator('#parcels').waitFor();
+    await page.getByRole('button', { name: 'OK', exact: true }).dblclick();
+    expect(await notice.textContent()).toContain(`#${maria.id.slice(-6)}`);
+    await press(page, 'OK');
+    expect(await page.locator('#refusal').isHidden()).toBe(true);
+  });
+
   it('shows what the driver did and earned today, anew after each order', async () => {
     fake.earn({ deliveries: 0, returns: 0, earnings_cents: 0, held_cents: 0 });
     const page = await open({ at: north(900) });

@@ -90,6 +90,7 @@ function show(): void {
     finished: session?.finished ?? null,
     clock: clockWords(say, clockAheadMs()),
     refusal: refused ? refusalWords(say, refused) : refusal,
+    refusedId: refused?.id ?? null,
     photos: withPhoto(refused ? [refused] : leftBehind),
     leftBehind: leftBehindWords(say, leftBehind),
     gained,
@@ -307,6 +308,7 @@ function goOnDuty(): void {
 
 /** Goes off duty or on again. Whoever has parcels on board is asked, as they keep them. */
 function pressDuty(): void {
+  if (isResting(byId('duty-off'))) return;
   if (byId('duty-off').dataset.wants === 'on') {
     session?.setDuty({ onDuty: true, until: null });
     return;
@@ -333,6 +335,15 @@ function goFirst({ target }: Event): void {
   if (orderId !== undefined) session?.choose({ kind: kind as Stop['kind'], orderId });
 }
 
+/** The driver has seen what they were told. */
+function pressOk(): void {
+  if (isResting(byId('refusal-ok'))) return;
+  const refused = session?.queue.refused[0];
+  if (refused) void session?.queue.dismiss(refused.id);
+  else refusal = null;
+  show();
+}
+
 async function signOut(): Promise<void> {
   void ringNoMore(kept.token() ?? '');
   await photo.forget();
@@ -351,12 +362,7 @@ function listen(): void {
   byId('stops').addEventListener('click', goFirst);
   byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
   byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
-  byId('refusal-ok').addEventListener('click', () => {
-    const refused = session?.queue.refused[0];
-    if (refused) void session?.queue.dismiss(refused.id);
-    else refusal = null;
-    show();
-  });
+  byId('refusal-ok').addEventListener('click', pressOk);
   followDialogs(say, {
     giveUp() {
       const next = nextStop();

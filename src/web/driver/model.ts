@@ -30,6 +30,8 @@ export type Model = {
   /** That the phone's clock is wrong. */
   readonly clock: string | null;
   readonly refusal: string | null;
+  /** The action whose refusal that is; null where it is of another thing. */
+  readonly refusedId: string | null;
   /** What was refused, or waits on the sign-in page for its driver, and has a photo that may be saved. */
   readonly photos: readonly Action[];
   /** On the sign-in page: what was done on this phone and waits for its driver. */

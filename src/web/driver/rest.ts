@@ -1,23 +1,25 @@
 /** Time for which a new step accepts no press, as a second tap was meant for the step before. */
 const REST_MS = 500;
 
-let shown = '';
-let timer: number | undefined;
+/** By its first button, the step of each group that is shown, and the end of its rest. */
+const groups = new Map<HTMLElement, { readonly step: string; readonly timer: number }>();
 
 /**
- * Scrolls a new step to its top and lets its buttons rest for a moment. They are not `disabled`, which would
- * take the focus from a keyboard or a screen reader.
+ * Lets the buttons of a new step rest for a moment. They are not `disabled`, which would take the focus from a
+ * keyboard or a screen reader.
+ *
+ * @returns whether the step is new
  */
-export function restOnNewStep(step: string, buttons: readonly HTMLElement[]): void {
-  if (step === shown) return;
-  shown = step;
-  window.scrollTo(0, 0);
-  clearTimeout(timer);
+export function restOnNewStep(step: string, first: HTMLElement, ...others: readonly HTMLElement[]): boolean {
+  const shown = groups.get(first);
+  if (step === shown?.step) return false;
+  clearTimeout(shown?.timer);
   const rest = (resting: boolean) => {
-    for (const button of buttons) button.setAttribute('aria-disabled', String(resting));
+    for (const button of [first, ...others]) button.setAttribute('aria-disabled', String(resting));
   };
   rest(true);
-  timer = window.setTimeout(() => rest(false), REST_MS);
+  groups.set(first, { step, timer: window.setTimeout(() => rest(false), REST_MS) });
+  return true;
 }
 
 export function isResting(button: HTMLElement): boolean {

@@ -31,6 +31,7 @@ export function render(say: Say, model: Model): void {
   show('gained', working ? model.gained : null);
   setText(byId('refusal-text'), model.refusal ?? '');
   byId('refusal').hidden = !working || model.refusal === null;
+  restOnNewStep(`${model.refusedId} ${model.refusal}`, byId('refusal-ok'));
   const saved = (action: Action) => savePhoto(say, action);
   fill('refusal-photos', working ? model.photos : [], saved);
   setText(byId('left-behind'), model.leftBehind ?? '');
@@ -85,6 +86,7 @@ function renderDuty(say: Say, model: Model): void {
   const button = byId('duty-off');
   setText(button, say(carries ? (onDuty ? 'lastOrder' : 'moreOrders') : 'goOffDuty'));
   button.dataset.wants = onDuty ? 'off' : 'on';
+  restOnNewStep(button.dataset.wants, button);
   button.hidden = !onDuty && !carries;
   byId('duty').hidden = !onDuty && !dutyWaits && !carries;
 }
@@ -130,7 +132,8 @@ function renderBar(say: Say, next: Next | null, { screen, shown, onDuty, photo, 
   byId('no-camera').hidden = photo !== 'none';
   byId('bar').hidden = screen !== 'work' || (text === null && !handover);
   const stepName = [next?.stop.kind, ...(next?.stop.order_ids ?? []), next?.atDoor, step?.kind, goOnDuty].join();
-  restOnNewStep(stepName, [primary, byId('arrive'), byId('camera'), byId('no-camera')]);
+  const isNew = restOnNewStep(stepName, primary, byId('arrive'), byId('camera'), byId('no-camera'));
+  if (isNew) window.scrollTo(0, 0);
 }
 
 /** Closes a sheet whose order or step is over, as its answer would apply to another one. */

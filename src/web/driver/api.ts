@@ -111,5 +111,5 @@ function answer<Value>(reply: Reply | null): Answer<Value> {
   if (!reply || !body || !isOurs(reply)) return { kind: 'failed' };
   if (reply.status === 401) return { kind: 'signed_out' };
   if (body.success) return { kind: 'ok', value: body as Value };
-  return { kind: reply.status === 400 ? 'refused' : 'failed' };
+  return { kind: reply.status === 400 || reply.status === 409 ? 'refused' : 'failed' };
 }

@@ -1,24 +1,35 @@
 import type { Answer, Duty } from './api.ts';
 import { nowMs } from './clock.ts';
-import { kept } from './store.ts';
+import { retryPauseMs } from './lane.ts';
 
-/** Pause before a failed change of duty is sent again. */
-const RETRY_MS = 3_000;
+export type DutyParts = {
+  /** Keeps a wish to go off duty for the next page. */
+  readonly kept: { wantsOffDuty(): boolean; keepWantedDuty(onDuty: boolean | null): void };
+  setDuty(duty: Duty): Promise<Answer<unknown>>;
+  /** The service confirmed the wish. */
+  taken(duty: Duty): void;
+  /** The service does not take the wish, so that the driver's duty stays what it is. */
+  dropped(): void;
+  signedOut(): void;
+};
 
-/** The duty that the driver wants and the service has not confirmed; only the last wish counts. */
+/**
+ * The duty that the driver wants and the service has not confirmed; only the last wish counts. What cannot be sent is
+ * tried again with growing pauses.
+ */
 export class DutyWish {
-  readonly #setDuty: (duty: Duty) => Promise<Answer<unknown>>;
-  readonly #taken: (duty: Duty) => void;
-  readonly #signedOut: () => void;
-  #wanted: Duty | null = kept.wantsOffDuty() ? { onDuty: false, until: null } : null;
+  readonly #parts: DutyParts;
+  readonly #random: () => number;
+  #wanted: Duty | null;
+  #failures = 0;
   #sending = false;
   #stopped = false;
-  #retry: number | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(setDuty: (duty: Duty) => Promise<Answer<unknown>>, taken: (duty: Duty) => void, signedOut: () => void) {
-    this.#setDuty = setDuty;
-    this.#taken = taken;
-    this.#signedOut = signedOut;
+  constructor(parts: DutyParts, random: () => number = Math.random) {
+    this.#parts = parts;
+    this.#random = random;
+    this.#wanted = parts.kept.wantsOffDuty() ? { onDuty: false, until: null } : null;
   }
 
   get wanted(): boolean | null {
@@ -27,13 +38,14 @@ export class DutyWish {
 
   want(duty: Duty): void {
     this.#wanted = duty;
-    kept.keepWantedDuty(duty.onDuty);
+    this.#parts.kept.keepWantedDuty(duty.onDuty);
     this.send();
   }
 
-  /** Sends the wish now, if there is one. */
+  /** Sends the wish now, if there is one, and resets the pauses. */
   send(): void {
-    if (!this.#sending && !this.#stopped && this.#wanted !== null) void this.#send(this.#wanted);
+    this.#failures = 0;
+    this.#go();
   }
 
   stop(): void {
@@ -41,30 +53,47 @@ export class DutyWish {
     clearTimeout(this.#retry);
   }
 
+  #go(): void {
+    if (!this.#sending && !this.#stopped && this.#wanted !== null) void this.#send(this.#wanted);
+  }
+
   async #send(wanted: Duty): Promise<void> {
     clearTimeout(this.#retry);
     this.#sending = true;
-    const answer = await this.#setDuty(wanted);
+    const answer = await this.#parts.setDuty(wanted);
     this.#sending = false;
     if (this.#stopped) return;
-    if (answer.kind === 'signed_out') this.#signedOut();
-    else if (answer.kind === 'refused' && wanted.until !== null) this.#withoutEnd(wanted, wanted.until);
-    else if (answer.kind !== 'ok') this.#retry = window.setTimeout(() => this.send(), RETRY_MS);
+    if (answer.kind === 'signed_out') this.#parts.signedOut();
+    else if (answer.kind === 'failed') this.#goLater();
     // The driver may have changed the wish meanwhile.
     else if (this.#wanted !== wanted) this.send();
+    else if (answer.kind === 'refused') this.#refused(wanted);
     else this.#confirmed(wanted);
   }
 
-  /** The service does not take this end: it is over before the wish was sent, or the phone's clock is wrong. */
-  #withoutEnd(refused: Duty, until: string): void {
-    const isOver = Date.parse(until) <= nowMs();
-    if (this.#wanted === refused) this.#wanted = isOver ? null : { ...refused, until: null };
-    this.send();
+  #goLater(): void {
+    this.#retry = setTimeout(() => this.#go(), retryPauseMs(this.#failures, this.#random()));
+    this.#failures += 1;
+  }
+
+  /** An end that is refused is over before the wish was sent, or the phone's clock is wrong. */
+  #refused({ onDuty, until }: Duty): void {
+    if (until !== null && Date.parse(until) > nowMs()) {
+      this.#wanted = { onDuty, until: null };
+      this.send();
+      return;
+    }
+    this.#forget();
+    this.#parts.dropped();
   }
 
   #confirmed(duty: Duty): void {
+    this.#forget();
+    this.#parts.taken(duty);
+  }
+
+  #forget(): void {
     this.#wanted = null;
-    kept.keepWantedDuty(null);
-    this.#taken(duty);
+    this.#parts.kept.keepWantedDuty(null);
   }
 }

@@ -80,12 +80,18 @@ export class Lane {
 
   #goLater(): void {
     if (this.#parts.next() === null) return;
-    const ceiling = Math.min(RETRY_FIRST_MS * 2 ** this.#failures, RETRY_MAX_MS);
+    const pauseMs = retryPauseMs(this.#failures, this.#parts.random());
     this.#failures += 1;
     const again = () => {
       this.#timer = undefined;
       void this.#run();
     };
-    this.#timer = setTimeout(again, ceiling * (0.5 + this.#parts.random() / 2));
+    this.#timer = setTimeout(again, pauseMs);
   }
+}
+
+/** The pause before another try. @param failures how many pauses there were before it */
+export function retryPauseMs(failures: number, random: number): number {
+  const ceiling = Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_MAX_MS);
+  return ceiling * (0.5 + random / 2);
 }

@@ -18,7 +18,7 @@ import {
   stateOf,
   type WaitPlace,
 } from './state.ts';
-import type { DriverStore } from './store.ts';
+import { type DriverStore, kept } from './store.ts';
 
 export type SessionListener = OrdersListener & {
   /** Something on the screen changed. */
@@ -74,11 +74,14 @@ export class Session {
     };
     this.queue = new ActionQueue(store, sending, queued, state?.driver_id ?? null);
     this.orders = new Orders(state, this.queue, listener);
-    this.#duty = new DutyWish(
-      (duty) => this.#api.setDuty(duty),
-      ({ onDuty, until }) => this.#take({ ...this.orders.state, on_duty: onDuty, on_duty_until: until, wait_at: null }),
-      () => listener.signedOut(),
-    );
+    this.#duty = new DutyWish({
+      kept,
+      setDuty: (duty) => this.#api.setDuty(duty),
+      taken: ({ onDuty, until }) =>
+        this.#take({ ...this.orders.state, on_duty: onDuty, on_duty_until: until, wait_at: null }),
+      dropped: () => this.#take(this.orders.state),
+      signedOut: () => listener.signedOut(),
+    });
     this.#position = new PositionWatch({
       position: (report, fix, takenMs) => this.#report(report, { fix, takenMs }),
       problem: (problem) => this.#positionProblem(problem),

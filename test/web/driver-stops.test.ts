@@ -259,6 +259,23 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(await page.locator('#proof').isHidden()).toBe(true);
   });
 
+  it('says of each order that is gone, one after the other', async () => {
+    const page = await open();
+    const orders = [jordan, maria];
+    fake.tell({ orders, stops: stopsOf(orders) });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    const notice = page.locator('#refusal-text');
+    fake.tell({ orders: [maria], stops: stopsOf([maria]) });
+    await eventually(() => notice.textContent()).toContain(`#${jordan.id.slice(-6)}`);
+    fake.tell({ orders: [], stops: [] });
+    await eventually(() => headline(page)).toBe('Waiting for an order');
+    expect(await notice.textContent()).toContain(`#${jordan.id.slice(-6)}`);
+    await press(page, 'OK');
+    expect(await notice.textContent()).toContain(`#${maria.id.slice(-6)}`);
+    await press(page, 'OK');
+    expect(await page.locator('#refusal').isHidden()).toBe(true);
+  });
+
   it('asks about a handover far from the door, and does not block it', async () => {
     const page = await open({ at: north(1_700) });
     carrying();

@@ -47,8 +47,8 @@ const NOTHING = { orders: [], stops: [], ended: null };
 
 let screen: Screen = 'none';
 let session: Session | null = null;
-/** What the driver is told until they have seen it, beside what the service refused. */
-let refusal: string | null = null;
+/** What the driver is told until they have seen it, the oldest first, beside what the service refused. */
+let notices: readonly string[] = [];
 /** On the sign-in page: what waits on this phone for its driver. */
 let leftBehind: readonly Action[] = [];
 let gained: string | null = null;
@@ -89,7 +89,7 @@ function show(): void {
     late: slow.length > 0,
     finished: session?.finished ?? null,
     clock: clockWords(say, clockAheadMs()),
-    refusal: refused ? refusalWords(say, refused) : refusal,
+    refusal: refused ? refusalWords(say, refused) : (notices[0] ?? null),
     refusedId: refused?.id ?? null,
     photos: withPhoto(refused ? [refused] : leftBehind),
     leftBehind: leftBehindWords(say, leftBehind),
@@ -141,7 +141,7 @@ function sayChange(next: Next | null, late: boolean): void {
 
 async function enter(token: string, state: DriverState | null): Promise<void> {
   screen = 'work';
-  refusal = null;
+  notices = [];
   leftBehind = [];
   gained = null;
   session?.stop();
@@ -177,7 +177,12 @@ function tellLost(orders: readonly DriverOrder[]): void {
     ticked.delete(id);
     if (photo.isFor(id)) void photo.forget();
   }
-  refusal = lostWords(say, orders);
+  tell(lostWords(say, orders));
+}
+
+/** Tells the driver something, once where they have not seen the same yet. */
+function tell(text: string): void {
+  if (!notices.includes(text)) notices = [...notices, text];
 }
 
 /** Keeps the screen on while the driver works: on duty, or with something to bring to its end. */
@@ -190,7 +195,7 @@ function stayAwake(): void {
 function leave(why: string): void {
   session?.stop();
   session = null;
-  refusal = null;
+  notices = [];
   showSignIn();
   byId('sign-in-problem').textContent = why;
 }
@@ -340,7 +345,7 @@ function pressOk(): void {
   if (isResting(byId('refusal-ok'))) return;
   const refused = session?.queue.refused[0];
   if (refused) void session?.queue.dismiss(refused.id);
-  else refusal = null;
+  else notices = notices.slice(1);
   show();
 }
 
@@ -400,7 +405,7 @@ async function main(): Promise<void> {
   byId('insecure').hidden = window.isSecureContext;
   store = await openStore();
   photo = new HandoverPhoto(store, show, () => {
-    refusal = say('photoUnreadable');
+    tell(say('photoUnreadable'));
     show();
   });
   await photo.open();

@@ -61,6 +61,18 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await isLive(opened);
   });
 
+  it('says that a link is dead on a phone that is signed in, and leaves it so', async () => {
+    const { token } = await driverWithLink();
+    const phone = await world.newPhone();
+    await signIn(phone, token);
+    // The same page with another hash loads itself again.
+    await phone.page.goto(linkTo(phone, newSecret('sign_in_code')));
+    await eventually(() => phone.page.locator('#refusal-text').textContent()).toContain('This link does not work');
+    await isLive(phone);
+    await phone.page.locator('#refusal-ok').click();
+    expect(await phone.page.locator('#refusal').isHidden()).toBe(true);
+  });
+
   it('takes a link in a page that is open already, and says it again where its answer was lost', async () => {
     const { code } = await driverWithLink();
     const phone = await world.newPhone();

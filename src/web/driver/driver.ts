@@ -413,9 +413,14 @@ async function main(): Promise<void> {
   useWorker();
   const link = await signInByLink();
   const token = link && 'token' in link ? null : kept.token();
-  if (token !== null) return enter(token, kept.state());
-  showSignIn();
-  if (link) await enterByLink(link);
+  if (token === null) {
+    showSignIn();
+    if (link) await enterByLink(link);
+    return;
+  }
+  await enter(token, kept.state());
+  if (link && 'problem' in link) tell(link.problem);
+  show();
 }
 
 void main();

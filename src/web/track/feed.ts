@@ -57,7 +57,8 @@ export class Feed {
 
   start(): void {
     document.addEventListener('visibilitychange', () => this.#visibilityChanged());
-    window.addEventListener('online', () => this.#resume());
+    // A hidden page resumes when it is looked at: nothing would close its socket.
+    window.addEventListener('online', () => document.visibilityState === 'visible' && this.#resume());
     window.addEventListener('offline', () => this.#listener.state('offline'));
     window.addEventListener('pageshow', (event) => event.persisted && this.#resume());
     this.#listener.state('connecting');

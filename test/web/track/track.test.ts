@@ -376,6 +376,22 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(server.sockets()).toBe(1);
   });
 
+  it('stays without a socket in the background when the network is back, until it is looked at', async () => {
+    await server.change(assigned());
+    const { page, link } = await openHurried();
+    await expect.poll(link).toBe('live');
+    const look = (state: 'hidden' | 'visible') =>
+      page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await look('hidden');
+    await page.clock.runFor(30_000);
+    await expect.poll(() => server.sockets()).toBe(0);
+    await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+    expect(await link()).toBe('offline');
+    await look('visible');
+    await expect.poll(link).toBe('live');
+  });
+
   it('says so when its link has expired while it was open', async () => {
     await server.change(pickedUp());
     const page = await openLive();

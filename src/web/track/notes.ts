@@ -24,15 +24,18 @@ export class NotesForm {
   /** What the form was filled with last. */
   #known: Notes = { instructions: null, leave_at_door: false };
   #isSaving = false;
+  #said: TrackingKey | null = null;
 
   /** @param saved called with the order as it is after the notes were taken */
   constructor(token: string, saved: (view: TrackingView) => void) {
     this.#path = `/track/${token}/dropoff`;
     this.#saved = saved;
-    byId<HTMLFormElement>('notes-form').addEventListener('submit', (event) => {
+    const form = byId<HTMLFormElement>('notes-form');
+    form.addEventListener('submit', (event) => {
       event.preventDefault();
       void this.#send();
     });
+    form.addEventListener('input', () => this.#isSaving || this.#say(null));
   }
 
   /**
@@ -42,12 +45,19 @@ export class NotesForm {
   show(notes: TrackingView['dropoff_notes'], final: boolean): void {
     const isLate = notes === null && !final && this.#isChanged();
     byId('notes-card').hidden = notes === null && !isLate;
+    if (notes !== null && !this.#isSaving && !this.#isSaidOf(notes)) this.#say(null);
     this.#text.readOnly = notes === null;
     this.#door.disabled = notes === null;
     this.#save.disabled = notes === null || this.#isSaving;
     if (isLate && !this.#isSaving) this.#say('notes_too_late');
     else if (notes === null && !isLate) this.#fill({ instructions: null, leave_at_door: false });
     else if (notes !== null && !(this.#isChanged() && this.#isChanged(notes))) this.#fill(notes);
+  }
+
+  /** Whether what was said still holds: "saved" for as long as it is, "not saved" until it is. */
+  #isSaidOf(notes: Notes): boolean {
+    const isSaved = !this.#isChanged(notes);
+    return isSaved === (this.#said === 'notes_saved') && !this.#text.readOnly;
   }
 
   #fill(notes: Notes): void {
@@ -82,8 +92,9 @@ export class NotesForm {
     if (this.#text.readOnly) this.show(null, false);
   }
 
-  #say(key: TrackingKey): void {
-    byId('notes-state').textContent = say(key);
+  #say(key: TrackingKey | null): void {
+    this.#said = key;
+    byId('notes-state').textContent = key && say(key);
   }
 }
 

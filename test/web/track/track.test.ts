@@ -157,6 +157,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
       await route.continue();
     });
     await text.fill('Gate code');
+    expect(await page.locator('#notes-state').textContent()).toBe('');
     await page.getByRole('button', { name: 'Save' }).click();
     await text.fill('Gate code 42');
     held.open();
@@ -171,6 +172,7 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
 
     await server.change(assigned({ sequence: 9, dropoffInstructions: 'Gate code 42', leaveAtDoor: true }));
     await expect.poll(() => page.getByRole('button', { name: 'Save' }).isEnabled()).toBe(true);
+    expect(await page.locator('#notes-state').textContent()).toBe('');
     await server.change(pickedUp({ sequence: 10, dropoffInstructions: 'Ring twice', leaveAtDoor: true }));
     await expect.poll(() => headline(page)).toBe('Ana is on the way with your order');
     expect(await page.locator('#notes-card').isHidden()).toBe(true);

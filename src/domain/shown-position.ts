@@ -1,5 +1,14 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
-import type { TrackedOrder } from './tracked.ts';
+import { below, PROOF_DROPOFF_METERS } from '../limits.ts';
+import type { PlaceOnRoute, TrackedOrder } from './tracked.ts';
+
+/**
+ * Distance from another customer's door, whose parcel is on board, within which a driver is not shown: they may go
+ * there first, whatever the route says. Above PROOF_DROPOFF_METERS, within which parcels are handed over.
+ */
+export const OTHER_DOOR_METERS = 300;
+
+/* @__PURE__ */ below({ PROOF_DROPOFF_METERS }, { OTHER_DOOR_METERS });
 
 /** A driver's last position, timed by the database's clock. */
 export type KnownPosition = { readonly lat: number; readonly lng: number; readonly atMs: number };
@@ -18,14 +27,14 @@ export type ShownPosition = {
 /**
  * The driver's position as the order's status allows it: exact between pickup and delivery, on a grid of
  * about 1 km between assignment and pickup, and never otherwise. It is not shown while the driver goes to
- * another customer's door first, as where they stand would tell where that is.
+ * another customer's door first, nor while they are at one, as where they stand would tell where that is.
  */
 export function shownPosition(
   { status, onRoute }: Pick<TrackedOrder, 'status' | 'onRoute'>,
   position: KnownPosition | null,
   nowMs: number,
 ): ShownPosition | null {
-  if (!position || onRoute?.stopsBefore !== 0 || (status !== 'driver_assigned' && status !== 'picked_up')) return null;
+  if (!position || !onRoute || !isShown({ status, onRoute }) || isAtOther(position, onRoute)) return null;
   const exact = status === 'picked_up';
   const { lat, lng } = exact ? position : roundedToKilometer(position);
   return {
@@ -35,6 +44,17 @@ export function shownPosition(
     at: new Date(position.atMs).toISOString(),
     age_ms: Math.max(0, Math.round(nowMs - position.atMs)),
   };
+}
+
+/** Whether the driver is on the way with this order, and to no other door first. */
+export function isShown({ status, onRoute }: Pick<TrackedOrder, 'status' | 'onRoute'>): boolean {
+  return onRoute?.stopsBefore === 0 && (status === 'driver_assigned' || status === 'picked_up');
+}
+
+/** Whether the driver is near another customer's door, and not nearer to this one. */
+function isAtOther(driver: Point, { door, otherDoors }: PlaceOnRoute): boolean {
+  const toDoor = door ? distanceMeters(driver, door) : Number.POSITIVE_INFINITY;
+  return otherDoors.some((other) => distanceMeters(driver, other) <= Math.min(OTHER_DOOR_METERS, toDoor));
 }
 
 /** A hundredth of a degree of latitude is 1.11 km everywhere. */

@@ -1,3 +1,4 @@
+import type { Point } from '../geo/point.ts';
 import type { OrderStatus, UndeliverableReason } from './order.ts';
 import type { TimeRange } from './time-range.ts';
 
@@ -7,6 +8,10 @@ export type PlaceOnRoute = {
   readonly stopsBefore: number;
   /** Minutes until the driver is there, by the model of travel. */
   readonly doorInMinutes: number;
+  /** Where it is, as far as is known. */
+  readonly door: Point | null;
+  /** The known doors of the other parcels that the driver has on board. */
+  readonly otherDoors: readonly Point[];
 };
 
 /** An order as a tracking page may see it: no phone, e-mail, surname or address line. Times are ISO 8601. */

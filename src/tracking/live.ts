@@ -1,5 +1,5 @@
 import { isTrackingToken } from '../domain/ids.ts';
-import { shownPosition } from '../domain/shown-position.ts';
+import { isShown, shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import { below, MAX_TRACKING_SOCKETS, SOCKET_IDLE_SECONDS, TRACKING_PING_MIN_MS } from '../limits.ts';
 import { type Matcher, positionOf } from '../matcher/matcher.ts';
@@ -19,6 +19,13 @@ export const MAX_SOCKETS_PER_ORDER = 50;
 const TRACKING_MESSAGE_BYTES = 64;
 /** Shortest time between two positions sent to one page. A car moves about 14 m meanwhile. */
 export const POSITION_PUBLISH_MS = 1_000;
+/**
+ * Shortest time between two reads of an order behind other doors while its driver moves: what is estimated of it grows
+ * old without an event. Above POSITION_PUBLISH_MS.
+ */
+export const ROUTE_READ_MS = 60_000;
+
+below({ POSITION_PUBLISH_MS }, { ROUTE_READ_MS });
 
 below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
 
@@ -84,12 +91,14 @@ export function createTracking(parts: {
       return;
     }
     const nowMs = now();
+    watched.readMs = nowMs;
     const text = orderMessage(order, positionOf(matcher, order.driverId), nowMs);
     if (isNewer(order, watched.order)) {
       ordersOf.set(orderId, watched.order, order);
       watched.order = order;
       watched.moved = null;
       watched.publishedMs = nowMs;
+      watched.isHidden = false;
       transport.publish(orderTopic(orderId), text);
     } else {
       for (const socket of joining) socket.send(text);
@@ -111,7 +120,9 @@ export function createTracking(parts: {
     const isDriver = watched.moved.driverId === watched.order.driverId;
     const shown = isDriver ? shownPosition(watched.order, watched.moved, nowMs) : null;
     watched.moved = null;
-    if (!shown) return;
+    // That they are at another door now is told once.
+    if (!shown && (watched.isHidden || !isDriver || !isShown(watched.order))) return;
+    watched.isHidden = !shown;
     watched.publishedMs = nowMs;
     transport.publish(orderTopic(orderId), positionMessage(watched.order, shown));
   }
@@ -199,6 +210,8 @@ export function createTracking(parts: {
     driverMoved(orderId, position) {
       const watched = watchedOrders.get(orderId);
       if (!watched?.order) return;
+      const isBehind = (watched.order.onRoute?.stopsBefore ?? 0) > 0;
+      if (isBehind && now() - watched.readMs >= ROUTE_READ_MS) void reader.request(orderId);
       watched.moved = position;
       if (watched.timer) return;
       const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();

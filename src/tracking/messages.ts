@@ -15,7 +15,8 @@ export type TrackingMessage =
   | {
       readonly type: 'position';
       readonly sequence: number;
-      readonly position: ShownPosition;
+      /** Null where it is not to be seen for now. */
+      readonly position: ShownPosition | null;
       readonly arrival: Arrival | null;
     }
   | { readonly type: 'pong' };
@@ -32,7 +33,7 @@ export function orderMessage(order: TrackedOrder, position: KnownPosition | null
   return encode({ type: 'order', order: trackingView(order, position, nowMs) });
 }
 
-export function positionMessage(order: TrackedOrder, position: ShownPosition): string {
+export function positionMessage(order: TrackedOrder, position: ShownPosition | null): string {
   return encode({ type: 'position', sequence: order.sequence, position, arrival: shownArrival(order, position) });
 }
 

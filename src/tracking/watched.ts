@@ -14,27 +14,45 @@ export type Watched = {
   /** The newest position that was not published yet. */
   moved: DriverPosition | null;
   publishedMs: number;
+  /** Whether the pages were told that the position is not to be seen for now. */
+  isHidden: boolean;
+  /** When it was read. */
+  readMs: number;
   timer: NodeJS.Timeout | null;
 };
 
 export function newWatched(): Watched {
-  return { sockets: new Set(), joining: new Set(), order: null, moved: null, publishedMs: 0, timer: null };
+  return {
+    sockets: new Set(),
+    joining: new Set(),
+    order: null,
+    moved: null,
+    publishedMs: 0,
+    isHidden: false,
+    readMs: 0,
+    timer: null,
+  };
 }
 
 /**
  * Whether the pages must be sent `order`: after an event, or once the dropoff is found, the driver's other
- * stops are others or its plan is another, which are no events of it.
+ * stops are others, its plan is another or the way to the stops before it takes longer, which are no events of it.
  */
 export function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolean {
   if (known === null || order.sequence > known.sequence) return true;
   if (order.sequence < known.sequence) return false;
   return (
     order.onRoute?.stopsBefore !== known.onRoute?.stopsBefore ||
+    minutesBehind(order) !== minutesBehind(known) ||
     order.dropoff?.accuracyMeters !== known.dropoff?.accuracyMeters ||
     order.planned?.from !== known.planned?.from ||
     order.planned?.to !== known.planned?.to
   );
 }
+
+/** Whole minutes until the driver is at the door, where other doors come first. */
+const minutesBehind = ({ onRoute }: TrackedOrder): number | null =>
+  onRoute && onRoute.stopsBefore > 0 ? Math.round(onRoute.doorInMinutes) : null;
 
 /** The watched orders of each driver who is under way with one. */
 export class OrdersOfDrivers {

@@ -132,7 +132,7 @@ describe('the estimate', () => {
     pickup: STORE,
     dropoff: { ...DOOR, accuracyMeters: 3_000 },
     driverId: 'd',
-    onRoute: { stopsBefore: 0, doorInMinutes: 20 },
+    onRoute: { stopsBefore: 0, doorInMinutes: 20, door: null, otherDoors: [] },
     plan: null,
   };
   const shown = { ...STORE, precision: 'approximate' as const, at: at(0).toISOString(), age_ms: 0 };

@@ -1,11 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
 import { LIVE_READ_RETRY_MS, MAX_LIVE_READS } from '../../src/pages/latest-reader.ts';
-import { createTracking, MAX_SOCKETS_PER_ORDER, POSITION_PUBLISH_MS, type Tracking } from '../../src/tracking/live.ts';
+import {
+  createTracking,
+  MAX_SOCKETS_PER_ORDER,
+  POSITION_PUBLISH_MS,
+  ROUTE_READ_MS,
+  type Tracking,
+} from '../../src/tracking/live.ts';
 import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../../src/tracking/lookups.ts';
+import type { TrackingView } from '../../src/tracking/tracking-view.ts';
 import type { Viewer } from '../../src/tracking/watched.ts';
 import { gate } from '../http/support.ts';
-import { assigned, DRIVER_ID, delivered, matcherAt, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
+import { assigned, behind, DRIVER_ID, delivered, matcherAt, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
 import { fakeClock, MemorySocket, pass, publisher, settle } from './sockets.ts';
 
 const ORDER_ID = trackedOrder().orderId;
@@ -193,12 +200,12 @@ describe('changes', () => {
   });
 
   it('of a driver’s other orders reach the pages of this one, though no event of it happened', async () => {
-    order = pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } });
+    order = pickedUp({ onRoute: behind(2) });
     const socket = await opened();
     tracking.driverChanged('01900000-0000-7000-8000-0000000000d2');
     await settle();
     expect(findById).toHaveBeenCalledTimes(1);
-    order = pickedUp({ onRoute: { stopsBefore: 1, doorInMinutes: 20 } });
+    order = pickedUp({ onRoute: behind(1) });
     tracking.driverChanged(DRIVER_ID);
     await settle();
     tracking.driverChanged(DRIVER_ID);
@@ -294,18 +301,49 @@ describe('positions', () => {
   });
 
   it('are published once no other door comes first, and not before', async () => {
-    const socket = await watching(pickedUp({ onRoute: { stopsBefore: 1, doorInMinutes: 20 } }));
+    const socket = await watching(pickedUp({ onRoute: behind(1) }));
     position = { lat: 40.1, lng: -73.98765, atMs: NOW_MS };
     await pass(POSITION_PUBLISH_MS);
     tracking.driverMoved(ORDER_ID, at(40.1));
     await pass(2 * POSITION_PUBLISH_MS);
     expect(JSON.stringify(socket.received)).not.toContain('40.1,');
-    order = pickedUp({ onRoute: { stopsBefore: 0, doorInMinutes: 20 } });
+    order = pickedUp({ onRoute: behind(0) });
     tracking.driverChanged(DRIVER_ID);
     await settle();
     await pass(POSITION_PUBLISH_MS);
     tracking.driverMoved(ORDER_ID, at(40.2));
     expect(lats(socket)).toEqual([40.2]);
+  });
+
+  it('of a driver at the door of another parcel on board are not published, and the page is told so once', async () => {
+    const onRoute = { stopsBefore: 0, doorInMinutes: 20, door: { lat: 40.9, lng: -73.98765 }, otherDoors: [at(40.5)] };
+    const socket = await watching(pickedUp({ onRoute }));
+    const places = () =>
+      socket.ofType('position').map(({ position }) => (position as { lat: number } | null)?.lat ?? null);
+    for (const lat of [40.49, 40.499, 40.5, 40.501, 40.51]) {
+      await pass(POSITION_PUBLISH_MS);
+      tracking.driverMoved(ORDER_ID, at(lat));
+    }
+    expect(places()).toEqual([40.49, null, 40.51]);
+    expect(socket.ofType('position')[1]).toMatchObject({ arrival: null });
+  });
+
+  it('have an order behind other doors read again after a while, as its estimate grows old without an event', async () => {
+    const dropoff = { lat: 40.9, lng: -73.98765, accuracyMeters: 20 };
+    const socket = await watching(pickedUp({ dropoff, onRoute: behind(1, 20) }));
+    const minutes = () =>
+      socket.ofType('order').map((message) => (message.order as TrackingView).arrival?.latest_minutes);
+    const first = minutes();
+    order = pickedUp({ dropoff, onRoute: behind(1, 60) });
+    await pass(ROUTE_READ_MS - 1);
+    tracking.driverMoved(ORDER_ID, at(40.1));
+    await settle();
+    expect(minutes()).toEqual(first);
+    await pass(1);
+    tracking.driverMoved(ORDER_ID, at(40.1));
+    await settle();
+    expect(minutes()).toHaveLength(2);
+    expect(minutes()[1]).toBeGreaterThan(first[0] as number);
   });
 
   it('are not published once the order is delivered', async () => {

@@ -34,12 +34,16 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
   };
 }
 
+/** The place of an order whose driver goes to so many other doors first; null for one without a driver. */
+export const behind = (stopsBefore: number | null, doorInMinutes = 20): PlaceOnRoute | null =>
+  stopsBefore === null ? null : { stopsBefore, doorInMinutes, door: null, otherDoors: [] };
+
 export const DRIVER_ID = '01900000-0000-7000-8000-0000000000d1';
 const withDriver = {
   driverId: DRIVER_ID,
   driverFirstName: 'Ana',
   planned: null,
-  onRoute: { stopsBefore: 0, doorInMinutes: 20 },
+  onRoute: behind(0),
   assignedAt: '2026-03-02T14:01:00.000Z',
 };
 
@@ -54,7 +58,3 @@ export const delivered = (fields: Partial<TrackedOrder> = {}) =>
 export function matcherAt(position: KnownPosition | null): Pick<Matcher, 'driver'> {
   return { driver: (id) => ({ id, tierIds: ['standard'], onDuty: true, position, freeSinceMs: 0, carried: [] }) };
 }
-
-/** The place of an order whose driver goes to so many other doors first; null for one without a driver. */
-export const behind = (stopsBefore: number | null): PlaceOnRoute | null =>
-  stopsBefore === null ? null : { stopsBefore, doorInMinutes: 20 };

@@ -6,7 +6,7 @@ import { type Assets, loadAssets } from '../../src/pages/assets.ts';
 import { pageHeaders, tileSource } from '../../src/pages/page-headers.ts';
 import { trackingRoutes } from '../../src/tracking/routes.ts';
 import { replyOf } from '../http/support.ts';
-import { assigned, delivered, matcherAt, NOW_MS, pickedUp, TOKEN } from './orders.ts';
+import { assigned, behind, delivered, matcherAt, NOW_MS, pickedUp, TOKEN } from './orders.ts';
 
 let directory: string;
 let assets: Assets;
@@ -60,7 +60,7 @@ describe('the page', () => {
   });
 
   it('speaks the language that its reader asks for, and says that it depends on it', async () => {
-    const { page } = routes(pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } }));
+    const { page } = routes(pickedUp({ onRoute: behind(2) }));
     const spanish = await page(TOKEN, 'fr-CA, es-MX;q=0.8, en;q=0.5');
     expect(spanish.body).toContain('<html lang="es">');
     expect(spanish.body).toContain('<h1 id="headline">El pedido está en reparto</h1>');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
-import { roundedToKilometer, SHOWN_SQUARE_METERS } from '../../src/domain/shown-position.ts';
+import { OTHER_DOOR_METERS, roundedToKilometer, SHOWN_SQUARE_METERS } from '../../src/domain/shown-position.ts';
 import { HOME_PIN_METERS, isGone, TRACKING_GONE_AFTER_MS, trackingView } from '../../src/tracking/view.ts';
 import { assigned, behind, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
 
@@ -39,6 +39,21 @@ describe('the position of the driver', () => {
       expect(view.driver?.position ?? null).toBeNull();
       expect(JSON.stringify(view)).not.toContain('40.74567');
     }
+  });
+
+  it('is not shown at the door of another parcel on board, but where this one is nearer', () => {
+    const north = (meters: number) => ({ lat: 40 + meters / 111_195, lng: -73.9 });
+    const seenAt = (meters: number, door: number) => {
+      const onRoute = { stopsBefore: 0, doorInMinutes: 20, door: north(door), otherDoors: [north(0)] };
+      const order = pickedUp({ onRoute });
+      return trackingView(order, { ...north(meters), atMs: NOW_MS }, NOW_MS).driver?.position !== null;
+    };
+    expect([0, OTHER_DOOR_METERS - 1, OTHER_DOOR_METERS + 1].map((meters) => seenAt(meters, 5_000))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect([0, 49, 51, 100].map((meters) => seenAt(meters, 100))).toEqual([false, false, true, true]);
   });
 
   it.each([1, 2, null])('is not shown while the driver has %s doors before this one', (stopsBefore) => {
@@ -82,7 +97,7 @@ describe('the door', () => {
   it('is nowhere before and after that, nor where it is not well known', () => {
     const hidden = [
       assigned({ dropoff }),
-      pickedUp({ dropoff, onRoute: { stopsBefore: 1, doorInMinutes: 20 } }),
+      pickedUp({ dropoff, onRoute: behind(1) }),
       pickedUp({ dropoff, onRoute: null }),
       pickedUp({ dropoff: { ...dropoff, accuracyMeters: HOME_PIN_METERS + 1 } }),
       pickedUp({ dropoff: null }),

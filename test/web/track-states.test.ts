@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Browser, findChromium, launchBrowser } from '../harness/chromium.ts';
-import { assigned, delivered, pickedUp, TOKEN } from '../tracking/orders.ts';
+import { assigned, behind, delivered, pickedUp, TOKEN } from '../tracking/orders.ts';
 import { type PageServer, servePage } from './page-server.ts';
 
 const STORE = { lat: 40.7411, lng: -73.9897 };
@@ -79,26 +79,26 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   const text = (page: Page, id: string) => page.locator(`#${id}`).textContent();
 
   it('counts the stops before theirs, and shows no door and no driver until theirs is next', async () => {
-    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 2, doorInMinutes: 20 } }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: behind(2) }));
     mapped.move(DRIVER);
     const page = await open(mapped);
     expect([await text(page, 'headline'), await text(page, 'stops')]).toEqual([
       'Your order is out for delivery',
       '2 stops before you',
     ]);
-    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 1, doorInMinutes: 20 } }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: behind(1) }));
     await expect.poll(() => text(page, 'stops')).toBe('1 stop before you');
     expect(await page.locator('#map-card').isVisible()).toBe(false);
     expect(await page.content()).not.toMatch(/40\.7321|40\.7251/);
 
-    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 0, doorInMinutes: 20 } }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: behind(0) }));
     await expect.poll(() => text(page, 'headline')).toBe('Ana is on the way with your order');
     expect(await page.locator('#stops').isVisible()).toBe(false);
     await page.locator('.driver-pin').waitFor();
     await page.locator('.home-pin').waitFor();
 
     // Another stop came in between: everything goes again.
-    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: { stopsBefore: 1, doorInMinutes: 20 } }));
+    await mapped.change(pickedUp({ dropoff: DOOR, onRoute: behind(1) }));
     await expect.poll(() => text(page, 'stops')).toBe('1 stop before you');
     expect(await page.locator('.driver-pin, .home-pin').count()).toBe(0);
   });
@@ -258,12 +258,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   ] as const)('loses nothing in %s, %s, at 320 pixels and twice the text size', async (locale, how) => {
     const server = how === 'mapped' ? mapped : plain;
     const ended = { status: 'undeliverable', sequence: 6, reason: 'damaged' } as const;
-    for (const order of [
-      assigned(),
-      pickedUp({ dropoff: DOOR }),
-      pickedUp({ onRoute: { stopsBefore: 2, doorInMinutes: 20 } }),
-      pickedUp(ended),
-    ]) {
+    for (const order of [assigned(), pickedUp({ dropoff: DOOR }), pickedUp({ onRoute: behind(2) }), pickedUp(ended)]) {
       await server.change(order);
       server.move(DRIVER);
       const page = await open(server, locale === 'en-US' ? {} : { locale });
@@ -317,7 +312,7 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
   it('says until when it is promised once an arrival behind other doors is over', async () => {
     // The service's own clock hides a promise that is over.
     const deliverBy = '2126-03-02T16:00:00.000Z';
-    await plain.change(pickedUp({ deliverBy, dropoff: FAR_DOOR, onRoute: { stopsBefore: 2, doorInMinutes: 20 } }));
+    await plain.change(pickedUp({ deliverBy, dropoff: FAR_DOOR, onRoute: behind(2) }));
     const page = await phoneOf({}, CLOCKED);
     await page.clock.setFixedTime(new Date('2126-03-02T15:00:30Z'));
     await openOn(page, plain);

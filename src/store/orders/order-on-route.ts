@@ -2,6 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import { bestRoute, type Stop } from '../../domain/route.ts';
 import type { PlaceOnRoute } from '../../domain/tracked.ts';
 import type { Vehicle } from '../../domain/vehicle.ts';
+import type { Point } from '../../geo/point.ts';
 import { toCarried } from '../drivers/carried.ts';
 import { active } from '../fragments.ts';
 import { promisedBy } from './order-times.ts';
@@ -26,12 +27,21 @@ export type RouteJson = {
   readonly vehicle: Vehicle;
   readonly lat: number | null;
   readonly lng: number | null;
-  readonly orders: readonly ({ readonly ready_at: string; readonly deliver_by: string } & Record<string, unknown>)[];
+  readonly orders: readonly CarriedJson[];
 };
+
+type CarriedJson = {
+  readonly order_id: string;
+  readonly status: string;
+  readonly door_lat: number | null;
+  readonly door_lng: number | null;
+  readonly ready_at: string;
+  readonly deliver_by: string;
+} & Record<string, unknown>;
 
 /** The place of an order on its driver's route; null where no driver is under way with it. */
 export function placeOnRoute(orderId: string, route: RouteJson | null): PlaceOnRoute | null {
-  return route && placeAmong(orderId, stopsOf(route), route.at_ms);
+  return route && placeAmong(orderId, stopsOf(route), route);
 }
 
 /** The same for many orders that one statement read: the route of a driver is planned once. */
@@ -41,7 +51,7 @@ export function createPlaces(): (orderId: string, driverId: string, route: Route
     if (!route) return null;
     const stops = routes.get(driverId) ?? stopsOf(route);
     routes.set(driverId, stops);
-    return placeAmong(orderId, stops, route.at_ms);
+    return placeAmong(orderId, stops, route);
   };
 }
 
@@ -59,10 +69,21 @@ function stopsOf(route: RouteJson): readonly Stop[] {
   return bestRoute({ from, atMs, vehicle }, carried).stops;
 }
 
-function placeAmong(orderId: string, stops: readonly Stop[], atMs: number): PlaceOnRoute | null {
+function placeAmong(orderId: string, stops: readonly Stop[], route: RouteJson): PlaceOnRoute | null {
   const index = stops.findIndex(({ kind, orderIds }) => kind === 'dropoff' && orderIds.includes(orderId));
   const door = stops[index];
   if (!door) return null;
   const stopsBefore = stops.slice(0, index).filter(({ kind }) => kind !== 'pickup').length;
-  return { stopsBefore, doorInMinutes: (door.arriveMs - atMs) / 60_000 };
+  const own = route.orders.find(({ order_id: id }) => id === orderId);
+  const others = route.orders.filter(({ order_id: id, status }) => id !== orderId && status === 'picked_up');
+  return {
+    stopsBefore,
+    doorInMinutes: (door.arriveMs - route.at_ms) / 60_000,
+    door: own ? (doorOf(own) ?? null) : null,
+    otherDoors: others.flatMap((other) => doorOf(other) ?? []),
+  };
+}
+
+function doorOf({ door_lat: lat, door_lng: lng }: CarriedJson): Point | undefined {
+  return lat === null || lng === null ? undefined : { lat, lng };
 }

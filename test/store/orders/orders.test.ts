@@ -163,13 +163,17 @@ test('the tracking page and the store get how many doors the driver goes to firs
     expect(order && placeOnRoute(id, order.on_route)?.stopsBefore).toBe(tracked?.onRoute?.stopsBefore);
     return tracked?.onRoute?.stopsBefore ?? null;
   };
+  const otherDoors = async () =>
+    (await storeOf(sql).findTrackedByIds([orderId])).get(orderId)?.onRoute?.otherDoors.map(({ lat }) => lat);
   const become = (status: string) =>
     sql`update orders set driver_id = ${driverId}, driver_slot = 1, status = ${status} where id = ${other}`;
   expect([await stops(orderId), await stops(other)]).toEqual([0, null]);
   await become('driver_assigned');
   expect([await stops(orderId), await stops(other)]).toEqual([1, 0]);
+  expect(await otherDoors()).toEqual([]);
   await become('picked_up');
   expect([await stops(orderId), await stops(other)]).toEqual([1, 0]);
+  expect(await otherDoors()).toEqual([PICKUP.lat + 1_000 / 111_195]);
   await become('delivered');
   expect([await stops(orderId), await stops(other)]).toEqual([0, null]);
 });

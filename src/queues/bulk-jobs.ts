@@ -16,24 +16,24 @@ export type BulkJob = {
  * The jobs of a queue's rows. Rows that are due share a job, as BullMQ costs as much for each job as its work
  * does. A queue with fair shares, or a limited rate, counts single ones.
  *
- * @param priorityOf the priority of a store's row in a queue with fair shares; null in any other
+ * @param priorities of each row in a queue with fair shares; null in any other
  */
 export function bulkJobsOf(
   name: QueueName,
   rows: readonly OutboxRow[],
-  priorityOf: ((retailerId: string) => number) | null,
+  priorities: ReadonlyMap<OutboxRow, number> | null,
   nowMs: number,
 ): BulkJob[] {
-  const batches = priorityOf ? rows.map((row) => [row]) : inBatches(rows, nowMs);
+  const batches = priorities ? rows.map((row) => [row]) : inBatches(rows, nowMs);
   return batches.map((batch) => {
-    const [{ runAt, retailerId }] = batch as [OutboxRow];
+    const [first] = batch as [OutboxRow];
     return {
       name,
       data: batchOf(batch.map((row) => ({ outboxId: row.id, orderId: row.orderId, relays: row.relays }))),
       opts: {
         jobId: idOf(batch),
-        delay: Math.max(0, runAt.getTime() - nowMs),
-        priority: priorityOf?.(retailerId) ?? 0,
+        delay: Math.max(0, first.runAt.getTime() - nowMs),
+        priority: priorities?.get(first) ?? 0,
       },
     };
   });

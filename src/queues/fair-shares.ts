@@ -3,6 +3,8 @@ import type { QueueName } from '../store/outbox-rows.ts';
 
 /** Window in which the jobs of a store are counted for its share of a limited rate. */
 const SHARE_WINDOW_MS = 10_000;
+/** Jobs of a store in the window that find room in a queue that is full of others' jobs. */
+export const FEW_JOBS = 5;
 /** Lowest priority of a job. Below 2^21, BullMQ's own bound. */
 const MAX_JOB_PRIORITY = 2_000_000;
 /** First priority that BullMQ refuses. */

@@ -4,7 +4,7 @@ import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts'
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { type BulkJob, bulkJobsOf } from './bulk-jobs.ts';
-import { fairShares } from './fair-shares.ts';
+import { FEW_JOBS, fairShares } from './fair-shares.ts';
 import { createHandOverMarks, RELAY_BATCH } from './hand-over-marks.ts';
 import type { JobHandlers } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
@@ -159,11 +159,15 @@ export function createRelay(
     // The sweeper has checked the room for its own rows.
     const fresh = rows.filter(({ relays }) => relays === 0);
     const fits = fresh.length === 0 || (await rooms.get(name)?.take(fresh.length));
-    const fitting = fits ? rows : rows.filter(({ relays }) => relays > 0);
-    if (fitting.length === 0) return;
     const nowMs = clock.now();
-    const priorityOf = fairQueues.has(name) ? (retailerId: string) => shareOf(name, retailerId, nowMs) : null;
-    await queue?.addBulk(bulkJobsOf(name, fitting, priorityOf, nowMs));
+    const priorities = fairQueues.has(name)
+      ? new Map(rows.map((row) => [row, shareOf(name, row.retailerId, nowMs)] as const))
+      : null;
+    // One store may have filled the queue: the few jobs of another one go before its many all the same.
+    const isFew = (row: OutboxRow) => (priorities?.get(row) ?? Number.POSITIVE_INFINITY) <= FEW_JOBS;
+    const fitting = fits ? rows : rows.filter((row) => row.relays > 0 || isFew(row));
+    if (fitting.length === 0) return;
+    await queue?.addBulk(bulkJobsOf(name, fitting, priorities, nowMs));
     marks.add(fitting.map(({ id, relays }) => ({ id, relays })));
   }
 

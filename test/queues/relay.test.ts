@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { JOBS_PER_BATCH } from '../../src/queues/bulk-jobs.ts';
+import { FEW_JOBS } from '../../src/queues/fair-shares.ts';
 import { RELAY_BATCH, RELAY_MARK_MS } from '../../src/queues/hand-over-marks.ts';
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import { JOB_TICK_MS, JobPace, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/queues/job-pace.ts';
@@ -167,6 +168,18 @@ test('a full queue gets no more jobs: the rows stay in the outbox, unmarked', as
   relay.relay(rowsOf(3, 5));
   await relay.close();
   expect([state.added, state.marked, state.asked]).toEqual([[], [], 1]);
+});
+
+test('a queue with fair shares that is full takes a few jobs of each store all the same', async () => {
+  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS, fair: ['sms'] });
+  const of = (retailerId: string, from: number, to: number) => rowsOf(from, to).map((row) => ({ ...row, retailerId }));
+  relay.relay(of('flood', 0, 50));
+  relay.relay(of('another', 100, 102));
+  await flushed();
+  expect(state.added).toEqual([0, 1, 2, 3, 4, 100, 101]);
+  relay.relay(of('flood', 50, 60));
+  await flushed();
+  expect(state.added).toHaveLength(FEW_JOBS + 2);
 });
 
 test('a full queue takes jobs again when half of them are done', async () => {

@@ -165,15 +165,18 @@ export async function readEventLag({ sql }: Db): Promise<EventLag> {
 }
 
 /**
- * Deletes at most `limit` events that are older than `days` days, the smallest numbers first; returns how many.
- * The last number stays.
+ * Deletes at most `limit` events that are older than `days` days, the smallest numbers first, up to the first one
+ * that is younger; returns how many. The last number stays. It begins behind what was deleted before, whose entries
+ * stay in the index until a vacuum.
  */
 export async function pruneEvents({ sql }: Db, days: number, limit: number): Promise<number> {
   const [row] = await sql`
     with first as materialized (
-      select number, at from store_events order by number limit ${limit}
+      select number, at, at < now() - make_interval(days => ${days}) as is_old from store_events
+      where number > (select pruned_number from event_head) order by number limit ${limit}
     ), old as materialized (
-      select number, at from first where at < now() - make_interval(days => ${days})
+      select number, at from first
+      where number < coalesce((select min(number) from first where not is_old), 1 + (select max(number) from first))
     ), deleted as (
       delete from store_events where number = any(array(select number from old)) returning number
     ), moved as (

@@ -292,6 +292,22 @@ test('old events are deleted in steps, the last number stays, and an old cursor 
   expect((await numbered()).map(({ number }) => number)).toEqual([last + 1]);
 });
 
+test('an old event behind a younger one waits for it, so that none is passed over', async () => {
+  await sql`update store_events set at = now() - interval '31 days'`;
+  while ((await store.pruneEvents(30, 100)) > 0);
+  for (let i = 0; i < 3; i++) await newOrder();
+  await tell();
+  const { events } = await read(null);
+  const age = (index: number) => sql`
+    update store_events set at = now() - interval '31 days' where number = ${events[index]?.cursor ?? ''}`;
+  await age(0);
+  await age(2);
+  expect(await store.pruneEvents(30, 100)).toBe(1);
+  await age(1);
+  expect(await store.pruneEvents(30, 100)).toBe(2);
+  expect((await read(null)).events).toEqual(events.slice(3));
+});
+
 test('readers get one notice a turn with the stores that have events', async () => {
   await newOrder();
   await newOrder();

@@ -3,6 +3,7 @@ import { hashSecret, newSecret } from '../../src/domain/ids.ts';
 import { findChromium, findWholeChromium } from '../harness/chromium.ts';
 import { newPushPhone } from '../harness/push-phone.ts';
 import { storeOf } from '../harness/store.ts';
+import { gate } from '../http/support.ts';
 import { eventually, goOnDuty, openWorld, type Phone, signIn, untilInstalled, type World } from './driver-world.ts';
 
 describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', () => {
@@ -52,9 +53,15 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     const { token, code } = await driverWithLink();
     const phone = await world.newPhone();
     await signIn(phone, token);
+    const told = gate();
+    await phone.page.route('**/driver/orders', async (route) => {
+      await told.opened;
+      await route.continue();
+    });
     const opened = { ...phone, page: await phone.context.newPage() };
     await opened.page.goto(linkTo(phone, code));
     await isLive(opened);
+    told.open();
     await phone.page.locator('#sign-in').waitFor();
     expect(await problem(phone)).toMatch(/signed out/);
     await opened.page.reload();

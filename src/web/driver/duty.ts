@@ -14,8 +14,8 @@ export type DutyParts = {
 };
 
 /**
- * The duty that the driver wants and the service has not confirmed; only the last wish counts. What cannot be sent is
- * tried again with growing pauses.
+ * The duty that the driver wants and the service has not confirmed; only the last wish counts. What cannot be
+ * sent is tried again with growing pauses.
  */
 export class DutyWish {
   readonly #parts: DutyParts;

@@ -6,7 +6,7 @@ import type { Action, Progress } from './state.ts';
 export type ActionStore = {
   /** In the order of their numbers, those that it refused too; what cannot be read is left out. */
   all(): Promise<Action[]>;
-  /** Adds the action, or changes the one with its id. Where it fails, the action is there until the page is closed. */
+  /** Adds the action, or changes the one with its id. What it refuses is there until the page is closed. */
   add(action: Action): Promise<void>;
   /** False for an action that would be lost with the page. */
   isKept(id: string): boolean;

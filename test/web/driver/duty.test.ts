@@ -59,7 +59,7 @@ test.each([
   expect([wish.wanted, told, sent()]).toEqual([null, said, asked]);
 });
 
-test('a wish that fails is tried again with growing pauses of at most 30 s, and at once when it is asked to', async () => {
+test('a wish that fails is tried again with growing pauses of at most 30 s, and at once where asked', async () => {
   setDuty.mockResolvedValue({ kind: 'failed' });
   wish.want(OFF);
   const triedAt: number[] = [];

@@ -255,7 +255,7 @@ describe('the actions of a driver', () => {
     expect(queue.isUnkept).toBe(false);
   });
 
-  it('that the phone’s storage refused are there for the next session of the page, which warns of them too', async () => {
+  it('that the phone’s storage refused are there for the next session, which warns of them too', async () => {
     send.mockResolvedValue(LATER);
     const before = await begun(newQueue(full()), action('a', { kind: 'deliver', photo: JPEG }));
     before.stop();

@@ -13,7 +13,7 @@ import { hashSecret, newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { CreatedOrder } from '../../src/domain/order.ts';
 import { createAuthenticator, createCredentials } from '../../src/http/credentials.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
-import { createStoreRates } from '../../src/http/store-rate.ts';
+import { createReadRates, createStoreRates } from '../../src/http/store-rate.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { createServer } from '../../src/transport/server.ts';
@@ -64,6 +64,7 @@ const route = ordersCreate({
     createCredentials(async (hash) => keys.get(hash) ?? null, secrets, kept),
   ),
   rates: createStoreRates(0),
+  reads: createReadRates(0),
   dispatch: {
     placeRequest: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
     admission: { isFull: () => false, isFullFor: () => false, enter: () => Promise.resolve() },

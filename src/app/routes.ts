@@ -106,12 +106,12 @@ export function apiRoutes(
   const { tileUrl, tileAttribution, sandbox } = config;
   const routes = [
     ...healthRoutes(config, store, parts.metrics, parts.isStarted),
-    ordersCreate({ stores, rates, dispatch, store, trackingUrl, isSandbox: sandbox }),
+    ordersCreate({ stores, rates, reads, dispatch, store, trackingUrl, isSandbox: sandbox }),
     ordersBatch({ stores: storesOnly, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
     quotesRoute({ stores: storesOnly, reads, dispatch, isSandbox: sandbox }),
     ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: parts.clock.now }),
     ordersList({ stores: readers, reads, store, matcher, now: parts.clock.now }),
-    ordersCancel({ stores: storesOnly, dispatch }),
+    ordersCancel({ stores: storesOnly, rates: createStoreRates(config.storeRate, 'cancels'), dispatch }),
     ordersCancellation({ stores: storesOnly, reads, store }),
     ordersCharge({ stores: storesOnly, dispatch }),
     ordersPhoto({ stores: storesOnly, reads, photos }),

@@ -7,7 +7,7 @@ import { MAX_STORE_RATE } from '../limits.ts';
 export function addSetRate(retailer: Command, act: Act): void {
   retailer
     .command('set-rate <retailer_id>')
-    .description('set the most orders a second that a store may create on each API process')
+    .description('set the most orders a second that a store may create, and cancel, on each API process')
     .requiredOption('--per-second <number>', 'a whole number; none for no bound; default for STORE_RATE')
     .action(
       act(async ({ store }, [id], { perSecond }: { perSecond: string }) => {

@@ -9,6 +9,7 @@ const WINDOW_SECONDS = 1;
 /** What a rate counts, as its refusal says it. */
 const COUNTED = {
   orders: ['create', 'orders', 'this one was not created'],
+  cancels: ['cancel', 'orders', 'this one was not cancelled'],
   reads: ['read', 'times', 'this time nothing was read'],
 } as const;
 
@@ -16,7 +17,7 @@ const COUNTED = {
 export type StoreRate = { readonly headers: Readonly<Record<string, string>>; readonly refusal: ServiceError | null };
 
 export type StoreRates = {
-  /** Counts one more order, or read, against its store's rate; null where the store has none. */
+  /** Counts one more order, cancellation or read against its store's rate; null where the store has none. */
   count(key: Pick<RetailerKey, 'retailerId' | 'ordersPerSecond'>): Promise<StoreRate | null>;
 };
 
@@ -25,9 +26,10 @@ export type StoreRates = {
  * over, so that only the stores of the last second take memory.
  *
  * @param defaultPerSecond for stores without a setting of their own; 0 for no bound
+ * @param what what is counted: a store may cancel as many orders as it may create
  */
-export function createStoreRates(defaultPerSecond: number): StoreRates {
-  const rates = countBySecond('orders');
+export function createStoreRates(defaultPerSecond: number, what: 'orders' | 'cancels' = 'orders'): StoreRates {
+  const rates = countBySecond(what);
   return { count: ({ retailerId, ordersPerSecond }) => rates(retailerId, ordersPerSecond ?? defaultPerSecond) };
 }
 
@@ -37,18 +39,25 @@ export function createReadRates(perSecond: number): StoreRates {
   return { count: ({ retailerId }) => rates(retailerId, perSecond) };
 }
 
+type TellRate = (headers: Readonly<Record<string, string>>) => void;
+
+/** Counts a read of a store, or of an organization, as `countRequest` does. */
+export function countRead(rates: StoreRates, by: RetailerKey | StoreReader, alwaysReplyWith: TellRate): Promise<void> {
+  return countRequest(rates, 'kind' in by ? { retailerId: by.id, ordersPerSecond: null } : by, alwaysReplyWith);
+}
+
 /**
- * Counts the request and throws the refusal of one that is over the rate of its store, or organization.
+ * Counts the request and throws the refusal of one that is over the rate.
  *
  * @param alwaysReplyWith told the rate
  * @throws {ServiceError} `rate_limited`
  */
-export async function countRead(
+export async function countRequest(
   rates: StoreRates,
-  by: RetailerKey | StoreReader,
-  alwaysReplyWith: (headers: Readonly<Record<string, string>>) => void,
+  by: Parameters<StoreRates['count']>[0],
+  alwaysReplyWith: TellRate,
 ): Promise<void> {
-  const rate = await rates.count('kind' in by ? { retailerId: by.id, ordersPerSecond: null } : by);
+  const rate = await rates.count(by);
   if (rate) alwaysReplyWith(rate.headers);
   if (rate?.refusal) throw rate.refusal;
 }

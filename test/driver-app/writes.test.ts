@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
+import { createStoreRates } from '../../src/http/store-rate.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { Route } from '../../src/transport/route.ts';
@@ -14,7 +15,11 @@ const SECRET_VALUE = 'Ada Lovelace';
 /** Every route that writes, over tables that do `write` whatever they are asked. */
 function writingRoutes(write: () => Promise<never>, discarded: string[] = []): Route[] {
   return [
-    ordersCancel({ stores: letIn({ retailerId: newId() } as RetailerKey), dispatch: { cancelOrder: write } }),
+    ordersCancel({
+      stores: letIn({ retailerId: newId() } as RetailerKey),
+      rates: createStoreRates(0),
+      dispatch: { cancelOrder: write },
+    }),
     ...driverRoutes({
       drivers: letIn({ driverId: DRIVER }),
       actions: { ...actionsBy(write), setDuty: write },

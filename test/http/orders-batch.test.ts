@@ -7,7 +7,7 @@ import type { PlaceOrder } from '../../src/domain/order.ts';
 import { MAX_BATCH_BYTES, MAX_BATCHES_PER_STORE, ordersBatch } from '../../src/http/routes/orders-batch.ts';
 import { type OrderPlacing, ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { MAX_ORDERS_PER_BATCH } from '../../src/http/schemas.ts';
-import { createStoreRates } from '../../src/http/store-rate.ts';
+import { createReadRates, createStoreRates } from '../../src/http/store-rate.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { orderBody } from '../harness/service.ts';
@@ -69,7 +69,7 @@ async function world(
   const shared = { stores: letIn(key), rates: createStoreRates(perSecond), dispatch, trackingUrl, isSandbox: false };
   const routes = [
     ordersBatch({ ...shared, logger }),
-    ordersCreate({ ...shared, store: { isKeyGood: async () => true } }),
+    ordersCreate({ ...shared, reads: createReadRates(0), store: { isKeyGood: async () => true } }),
   ];
   const { url } = await startServer({ routes });
   const send = async (body: unknown, path = '/orders/batch', headers = {}) => {

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { AdmissionControl } from '../../src/dispatch/admission.ts';
 import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { type AccountSettings, accountRoute } from '../../src/http/routes/account.ts';
+import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
 import { ordersCancellation } from '../../src/http/routes/orders-cancellation.ts';
 import { ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { ordersGet } from '../../src/http/routes/orders-get.ts';
@@ -77,7 +78,7 @@ describe('creating an order', () => {
    * The route for a store whose rate is as told; how often it was counted, and how often an order was placed.
    */
   async function world(rate: StoreRate | null, isOverloaded = false) {
-    const counts = { rated: 0, placed: 0 };
+    const counts = { rated: 0, placed: 0, tested: 0 };
     const backlog = new CommitBacklog();
     if (isOverloaded) backlog.started = Number.POSITIVE_INFINITY;
     const route = ordersCreate({
@@ -89,6 +90,7 @@ describe('creating an order', () => {
           return rate;
         },
       },
+      reads: createReadRates(1),
       dispatch: {
         async placeRequest() {
           counts.placed++;
@@ -96,7 +98,12 @@ describe('creating an order', () => {
         },
         admission: new AdmissionControl(60_000, backlog),
       },
-      store: { isKeyGood: async () => true },
+      store: {
+        async isKeyGood() {
+          counts.tested++;
+          return true;
+        },
+      },
       trackingUrl: () => 'http://localhost',
     });
     const { url } = await startServer({ routes: [route] });
@@ -115,7 +122,7 @@ describe('creating an order', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
     expect(await answer.json()).toMatchObject({ error: { code: 'rate_limited', retryable: true } });
     expect(answer.headers.get('ratelimit-limit')).toBe('2');
-    expect(counts).toEqual({ rated: 1, placed: 0 });
+    expect(counts).toMatchObject({ rated: 1, placed: 0 });
   });
 
   it('tells the rate with every reply that was counted, refusals of other kinds too', async () => {
@@ -136,14 +143,47 @@ describe('creating an order', () => {
     const answer = await post(orderBody(retailerId));
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
     expect((await post({ retailer_id: retailerId })).status).toBe(503);
-    expect(counts).toEqual({ rated: 0, placed: 0 });
+    expect(counts).toEqual({ rated: 0, placed: 0, tested: 0 });
   });
 
   it('that another check refuses is not counted', async () => {
     const { post, counts } = await world({ headers, refusal });
     expect((await post({ retailer_id: retailerId })).status).toBe(400);
     expect((await post({ retailer_id: newId() })).status).toBe(401);
-    expect(counts).toEqual({ rated: 0, placed: 0 });
+    expect(counts).toMatchObject({ rated: 0, placed: 0 });
+  });
+
+  it('a test of the key counts as a read, before the tables are asked', async () => {
+    const { post, counts } = await world(null);
+    const answers = await Promise.all([1, 2].map(() => post({ retailer_id: retailerId })));
+    const [good, refused] = answers.toSorted((one, other) => one.status - other.status);
+    expect([good?.status, good?.headers.get('ratelimit-remaining')]).toEqual([400, '0']);
+    expect([refused?.status, refused?.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(counts.tested).toBe(1);
+  });
+});
+
+test('cancelling as many orders a second as a store may create is 429 after that, and then asks nothing', async () => {
+  const key = { retailerId: newId(), ordersPerSecond: 2 } as RetailerKey;
+  let asked = 0;
+  const cancelOrder = async () => {
+    asked++;
+    return { kind: 'already' } as const;
+  };
+  const rates = createStoreRates(50, 'cancels');
+  const { url } = await startServer({
+    routes: [ordersCancel({ stores: letIn(key), rates, dispatch: { cancelOrder } })],
+  });
+  const cancel = (body: string) =>
+    fetch(`${url}/orders/${newId()}/cancel`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  expect((await cancel('{}')).status).toBe(400);
+  const answers = await Promise.all([1, 2, 3].map(() => cancel('{"reason":"duplicate"}')));
+  expect([answers.map(({ status }) => status).toSorted(), asked]).toEqual([[200, 200, 429], 2]);
+  const refused = answers.find(({ status }) => status === 429);
+  expect([refused?.headers.get('retry-after'), refused?.headers.get('ratelimit-limit')]).toEqual(['1', '2']);
+  expect(await refused?.json()).toMatchObject({
+    message: 'You may cancel 2 orders a second; this one was not cancelled. Try again in a moment.',
+    error: { code: 'rate_limited', retryable: true },
   });
 });
 

@@ -51,7 +51,7 @@ export const cancelOrder: Operation = {
   replies: {
     200: success({ message: STRING, order: object({ id: ID, status: { type: 'string', const: 'cancelled' } }) }),
   },
-  errors: ['not_found', 'illegal_transition', 'idempotency_key_reused'],
+  errors: ['not_found', 'illegal_transition', 'idempotency_key_reused', 'rate_limited'],
 };
 
 export const previewCancellation: Operation = {

@@ -8,16 +8,22 @@ import type { Authenticator } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
 import { orderIdOf, parsed } from '../input.ts';
 import { asWritten } from '../outcomes.ts';
+import { countRequest, type StoreRates } from '../store-rate.ts';
 import { valid, validate } from '../validate.ts';
 import { validators } from '../validators.js';
 import { cancelOrder } from './order-operations.ts';
 
-/** `POST /orders/{id}/cancel`, until the pickup. */
+/**
+ * `POST /orders/{id}/cancel`, until the pickup.
+ *
+ * @param parts.rates counts cancellations
+ */
 export function ordersCancel(parts: {
   readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly rates: StoreRates;
   readonly dispatch: { readonly cancelOrder: CancelOrder };
 }): Route<RetailerKey> {
-  const { stores, dispatch } = parts;
+  const { stores, rates, dispatch } = parts;
   return {
     method: 'post',
     pattern: '/orders/:id/cancel',
@@ -25,10 +31,13 @@ export function ordersCancel(parts: {
     authenticate: stores.authenticate,
     body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
     onDeadline: 'outcome_unknown',
-    async handle({ head, principal: key, body }) {
+    async handle({ head, principal: key, body, alwaysReplyWith }) {
       const { reason } = valid(validate(validators.cancelOrder, parsed(body)));
       const orderId = orderIdOf(head);
-      const cancelling = dispatch.cancelOrder(orderId, key.retailerId, reason, idempotencyKeyOf(head));
+      const idempotencyKey = idempotencyKeyOf(head);
+      // Up to three statements, however often it is sent.
+      await countRequest(rates, key, alwaysReplyWith);
+      const cancelling = dispatch.cancelOrder(orderId, key.retailerId, reason, idempotencyKey);
       return replyTo(orderId, await asWritten(cancelling, 'Ask for the order, or send the same again; that is safe.'));
     },
   };

@@ -16,7 +16,7 @@ import type { JsonObject } from '../json.ts';
 import { warningsOf } from '../order-warnings.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
-import type { StoreRates } from '../store-rate.ts';
+import { countRead, type StoreRates } from '../store-rate.ts';
 import { createOrder } from './order-operations.ts';
 
 /** Made once: under a flood, making the error costs a tenth of a refusal. */
@@ -42,13 +42,14 @@ export function isShed(
 export function ordersCreate(parts: {
   readonly stores: Authenticator<RetailerKey>;
   readonly rates: StoreRates;
+  readonly reads: StoreRates;
   readonly dispatch: OrderPlacing;
   readonly store: Pick<Store, 'isKeyGood'>;
   /** The address in front of tracking links. */
   readonly trackingUrl: () => string;
   readonly isSandbox: boolean;
 }): Route<RetailerKey> {
-  const { stores, rates, dispatch, store, trackingUrl, isSandbox } = parts;
+  const { stores, rates, reads, dispatch, store, trackingUrl, isSandbox } = parts;
   return {
     method: 'post',
     pattern: '/orders/create',
@@ -77,7 +78,10 @@ export function ordersCreate(parts: {
     const idempotencyKey = idempotencyKeyOf(head);
     const order = validatePlaceOrder(body, isSandbox);
     if ('fields' in order) {
-      if (isKeyTest(body) && !(await asAvailable(store.isKeyGood(key)))) throw unauthorized();
+      if (isKeyTest(body)) {
+        await countRead(reads, key, alwaysReplyWith);
+        if (!(await asAvailable(store.isKeyGood(key)))) throw unauthorized();
+      }
       throw new ServiceError('invalid_request', messageFor(body), { fields: order.fields });
     }
     const rate = await rates.count(key);

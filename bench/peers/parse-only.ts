@@ -65,6 +65,7 @@ const route = ordersCreate({
   ),
   rates: createStoreRates(0),
   reads: createReadRates(0),
+  replays: async () => new Map(),
   dispatch: {
     placeRequest: async ({ tierId }) => ({ kind: 'created', order: { ...order, tierId, createdAt: new Date() } }),
     admission: { isFull: () => false, isFullFor: () => false, enter: () => Promise.resolve() },

@@ -20,6 +20,7 @@ import { createPositions } from '../dispatch/positions.ts';
 import { createQuoteOrder } from '../dispatch/quote-order.ts';
 import { createReceipts } from '../dispatch/receipts.ts';
 import { createRedispatch, type Redispatch } from '../dispatch/redispatch.ts';
+import { createFindReplays } from '../dispatch/replays.ts';
 import { createRequestDedup } from '../dispatch/request-dedup.ts';
 import { createStoreHolds } from '../dispatch/store-holds.ts';
 import { createSilentRelease, createSweep } from '../dispatch/sweep.ts';
@@ -81,7 +82,7 @@ export function buildDispatch(parts: DispatchParts) {
   const waitingRoom = createWaitingRoom(matcher, roomFor(config.sandbox));
   const places = openPlaces(config);
   const placeOrder = createPlaceOrder({ ...shared, places, groupCommit, waitingRoom });
-  const placeRequest = buildPlaceRequest(parts, places, placeOrder);
+  const { placeRequest, findReplays } = buildPlacing(parts, places, placeOrder);
   const quoteOrder = createQuoteOrder({ ...shared, places });
   const writer = createPositionWriter(store, logger);
   closers.add('positions', () => writer.close());
@@ -105,6 +106,7 @@ export function buildDispatch(parts: DispatchParts) {
     sweep,
     releaseSilent,
     placeRequest,
+    findReplays,
     quoteOrder,
     positions,
     actions,
@@ -163,8 +165,8 @@ function buildCommit({ store, database, config, pace, logger }: DispatchParts) {
   return { backlog, admission, groupCommit };
 }
 
-/** The operation that places one order for each request, with an idempotency key or without. */
-function buildPlaceRequest(
+/** What places one order for each request, with an idempotency key or without, and what finds it again. */
+function buildPlacing(
   { store, matcher, logger, closers }: DispatchParts,
   places: Places,
   placeOrder: PlaceOrderOperation,
@@ -176,6 +178,7 @@ function buildPlaceRequest(
   const placed: typeof store = {
     ...store,
     findPlaced: (retailerId, key) => store.findPlaced(retailerId, key, doorByZip),
+    findPlacedByKeys: (retailerId, keys) => store.findPlacedByKeys(retailerId, keys, doorByZip),
     findPlacedByIds: (ids) => store.findPlacedByIds(ids, doorByZip),
   };
   const dedup = createRequestDedup(
@@ -184,9 +187,10 @@ function buildPlaceRequest(
     logger,
   );
   closers.add('request deduplication', () => dedup.close());
-  return createPlaceRequest(
+  const placeRequest = createPlaceRequest(
     createPlaceOnce(placeOrder, placed, logger),
     createPlaceUnkeyed(placeOrder, dedup, placed, logger),
     matcher,
   );
+  return { placeRequest, findReplays: createFindReplays(placed, matcher) };
 }

@@ -19,6 +19,7 @@ import { withoutQuery } from '../http/input.ts';
 import { driversDocument, storesDocument } from '../http/openapi/document.ts';
 import { served } from '../http/openapi/served.ts';
 import { createReaders, createStoresOnly } from '../http/readers.ts';
+import { createReplays } from '../http/replays.ts';
 import { type AccountSettings, accountRoute } from '../http/routes/account.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
 import { healthzRoute } from '../http/routes/healthz.ts';
@@ -99,6 +100,7 @@ export function apiRoutes(
   const storesOnly = createStoresOnly(stores, organizations);
   const drivers = createAuthenticator('driver_token', parts.credentials.drivers);
   const rates = createStoreRates(config.storeRate);
+  const replays = createReplays(createStoreRates(config.storeRate), dispatch.findReplays);
   const reads = createReadRates(config.readRate);
   const { actions, positions } = dispatch;
   const photoTurns = new PhotoTurns(() => performance.now());
@@ -106,8 +108,16 @@ export function apiRoutes(
   const { tileUrl, tileAttribution, sandbox } = config;
   const routes = [
     ...healthRoutes(config, store, parts.metrics, parts.isStarted),
-    ordersCreate({ stores, rates, reads, dispatch, store, trackingUrl, isSandbox: sandbox }),
-    ordersBatch({ stores: storesOnly, rates, dispatch, trackingUrl, isSandbox: sandbox, logger: parts.logger }),
+    ordersCreate({ stores, rates, reads, replays, dispatch, store, trackingUrl, isSandbox: sandbox }),
+    ordersBatch({
+      stores: storesOnly,
+      rates,
+      replays,
+      dispatch,
+      trackingUrl,
+      isSandbox: sandbox,
+      logger: parts.logger,
+    }),
     quotesRoute({ stores: storesOnly, reads, dispatch, isSandbox: sandbox }),
     ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: parts.clock.now }),
     ordersList({ stores: readers, reads, store, matcher, now: parts.clock.now }),

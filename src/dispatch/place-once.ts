@@ -85,7 +85,12 @@ export function createPlaceOnce(
   }
 }
 
-function judge({ order, fingerprint }: PlacedOrder, request: PlaceOrder, asked: Idempotency): PlaceOnceOutcome {
+/** What a request gets whose key created `order`, of the content that `fingerprint` tells. */
+export function judge(
+  { order, fingerprint }: PlacedOrder,
+  request: PlaceOrder,
+  asked: Pick<Idempotency, 'fingerprint'>,
+): PlaceOnceOutcome {
   const isSame = fingerprint === asked.fingerprint || isSameRequest(fingerprint, request);
   return isSame ? { kind: 'replayed', order } : { kind: 'key_reused', orderId: order.id };
 }

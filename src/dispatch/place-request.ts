@@ -28,12 +28,17 @@ export function createPlaceRequest(
     const outcome = await (identity.key === null
       ? placeUnkeyed(request, key, identity, caller)
       : placeKeyed(request, key, { ...identity, key: identity.key }, caller));
-    if (outcome.kind === 'created') return { ...outcome, order: withReason(outcome.order, outcome.order.status) };
-    if (outcome.kind === 'replayed') return { ...outcome, order: withReason(outcome.order, outcome.order.statusNow) };
-    return outcome;
+    return withReason(outcome, matcher);
   };
+}
 
-  function withReason<Order extends CreatedOrder & Partial<EarlierOrder>>(order: Order, status: string): Order {
+/** Says why the order of an outcome waits. */
+export function withReason(outcome: PlaceOnceOutcome, matcher: Pick<Matcher, 'whyWaiting'>): PlaceOnceOutcome {
+  if (outcome.kind === 'created') return { ...outcome, order: explained(outcome.order, outcome.order.status) };
+  if (outcome.kind === 'replayed') return { ...outcome, order: explained(outcome.order, outcome.order.statusNow) };
+  return outcome;
+
+  function explained<Order extends CreatedOrder & Partial<EarlierOrder>>(order: Order, status: string): Order {
     if (status !== 'pending_dispatch') return order;
     const because = matcher.whyWaiting(order.id);
     if (isHold(because)) return { ...order, waitingBecause: because };

@@ -1,3 +1,4 @@
+import type { PlaceOnceOutcome } from '../dispatch/place-once.ts';
 import { type FieldError, ServiceError } from '../domain/errors.ts';
 import { isIdempotencyKey } from '../domain/idempotency.ts';
 import type { PlaceOrder } from '../domain/order.ts';
@@ -13,6 +14,8 @@ export type GoodOrder = {
   readonly order: PlaceOrder;
   readonly key: string;
   readonly warnings: readonly FieldError[];
+  /** What it gets where its key is known to have created an order before; then none is placed. */
+  readonly replay?: PlaceOnceOutcome;
 };
 /** One order of a batch: what is to be placed, or the error that it gets. */
 export type BatchedOrder = GoodOrder | { readonly kind: 'bad'; readonly error: ServiceError };

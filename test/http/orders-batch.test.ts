@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { AdmissionControl } from '../../src/dispatch/admission.ts';
 import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import type { PlaceOnceOutcome } from '../../src/dispatch/place-once.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { PlaceOrder } from '../../src/domain/order.ts';
+import { createReplays } from '../../src/http/replays.ts';
 import { MAX_BATCH_BYTES, MAX_BATCHES_PER_STORE, ordersBatch } from '../../src/http/routes/orders-batch.ts';
 import { type OrderPlacing, ordersCreate } from '../../src/http/routes/orders-create.ts';
 import { MAX_ORDERS_PER_BATCH } from '../../src/http/schemas.ts';
-import { createReadRates, createStoreRates } from '../../src/http/store-rate.ts';
+import { createReadRates } from '../../src/http/store-rate.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { orderBody } from '../harness/service.ts';
@@ -48,12 +50,30 @@ const created = (key: string): PlaceOnceOutcome => ({
   },
 });
 
+/** The rate of a store whose seconds end as the test says; 0 for no bound. */
+function rateBySteps(perSecond: number) {
+  let counted = 0;
+  const refusal = new ServiceError('rate_limited', 'Too many.', { retryAfterSeconds: 1 });
+  return {
+    count: async () => (perSecond === 0 ? null : { headers: {}, refusal: ++counted > perSecond ? refusal : null }),
+    nextSecond() {
+      counted = 0;
+    },
+  };
+}
+
 /** The routes of a batch and of one order, on a process that places orders as told. */
 async function world(
-  options: { place?: (placed: Placed) => Promise<PlaceOnceOutcome>; perSecond?: number; unstored?: number } = {},
+  options: {
+    place?: (placed: Placed) => Promise<PlaceOnceOutcome>;
+    perSecond?: number;
+    lookUpsPerSecond?: number;
+    unstored?: number;
+  } = {},
 ) {
   const { place = async ({ key }) => created(key ?? ''), perSecond = 0, unstored = 0 } = options;
   const placed: Placed[] = [];
+  const lookedUp: (readonly string[])[] = [];
   const backlog = new CommitBacklog();
   backlog.started = unstored;
   const dispatch: OrderPlacing = {
@@ -66,7 +86,13 @@ async function world(
   const logged: string[] = [];
   const logger = { error: (_: unknown, message: string) => void logged.push(message) };
   const trackingUrl = () => 'http://localhost';
-  const shared = { stores: letIn(key), rates: createStoreRates(perSecond), dispatch, trackingUrl, isSandbox: false };
+  const rates = rateBySteps(perSecond);
+  const replays = createReplays(rateBySteps(options.lookUpsPerSecond ?? 0), async (_retailerId, orders) => {
+    lookedUp.push(orders.map(({ key }) => key));
+    const before = orders.filter(({ key }) => placed.some((one) => one.key === key));
+    return new Map(before.map(({ key }) => [key, { kind: 'replayed', order: earlierOrder(key) }]));
+  });
+  const shared = { stores: letIn(key), rates, replays, dispatch, trackingUrl, isSandbox: false };
   const routes = [
     ordersBatch({ ...shared, logger }),
     ordersCreate({ ...shared, reads: createReadRates(0), store: { isKeyGood: async () => true } }),
@@ -83,7 +109,7 @@ async function world(
     expect(answer.status).toBe(200);
     return (answer.body as { results: Result[] }).results;
   };
-  return { placed, send, batch, logged, backlog };
+  return { placed, lookedUp, send, batch, logged, backlog, nextSecond: rates.nextSecond };
 }
 
 const order = (idempotencyKey: unknown, changes: Record<string, unknown> = {}) =>
@@ -232,6 +258,31 @@ describe('a batch', () => {
     expect(placed.map(({ key }) => key)).toEqual(['a', 'b']);
   });
 
+  it('larger than the rate of its store is whole after it was sent again so often: a replay costs no rate', async () => {
+    const { batch, placed, lookedUp, nextSecond } = await world({ perSecond: 3 });
+    const keys = Array.from({ length: 10 }, (_, index) => String(index));
+    const sendAll = async () => (await batch(keys.map((each) => order(each)))).map(({ status }) => status);
+    const seen: number[] = [];
+    for (let second = 0; second < 4; second++) {
+      nextSecond();
+      seen.push((await sendAll()).filter((status) => status === 201).length);
+    }
+    expect(seen).toEqual([3, 6, 9, 10]);
+    expect(placed.map(({ key }) => key)).toEqual(keys);
+    expect(lookedUp).toEqual(Array(4).fill(keys));
+    // All are replays by now, also where the rate is used up.
+    expect((await batch(keys.map((each) => order(each)))).map(({ replayed }) => replayed)).toEqual(
+      Array(10).fill(true),
+    );
+    expect(placed).toHaveLength(10);
+  });
+
+  it('within the rate looks nothing up', async () => {
+    const { batch, lookedUp } = await world({ perSecond: 3 });
+    await batch(['a', 'b', 'c'].map((each) => order(each)));
+    expect(lookedUp).toEqual([]);
+  });
+
   it('starts its orders together once each had a turn, behind those that came before', async () => {
     const started: string[] = [];
     const { send } = await world({
@@ -313,5 +364,29 @@ describe('a batch as a whole', () => {
     end.open(created('x'));
     for (const { status } of await Promise.all(busy)) expect(status).toBe(200);
     expect((await send({ orders: [order('more')] })).status).toBe(200);
+  });
+});
+
+describe('a single order over the rate of its store', () => {
+  const create = (sender: Awaited<ReturnType<typeof world>>, key: string) =>
+    sender.send(bodyOf(), '/orders/create', { 'idempotency-key': key });
+
+  it('is the order that its key created before, and 429 where there is none', async () => {
+    const service = await world({ perSecond: 1 });
+    expect((await create(service, 'a')).status).toBe(201);
+    const [again, other] = [await create(service, 'a'), await create(service, 'c')];
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect([other.status, other.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(service.placed.map(({ key }) => key)).toEqual(['a']);
+  });
+
+  it('is 429 without a look-up where it has no key, and where look-ups are over their rate', async () => {
+    const { send, lookedUp, placed } = await world({ perSecond: 1, lookUpsPerSecond: 1 });
+    const sent = [1, 2, 3].map(() => send(bodyOf(), '/orders/create'));
+    expect((await Promise.all(sent)).map(({ status }) => status).toSorted()).toEqual([201, 429, 429]);
+    expect(lookedUp).toEqual([]);
+    const keyed = ['a', 'b', 'c'].map((key) => send(bodyOf(), '/orders/create', { 'idempotency-key': key }));
+    expect((await Promise.all(keyed)).map(({ status }) => status)).toEqual([429, 429, 429]);
+    expect([lookedUp.length, placed.length]).toEqual([1, 1]);
   });
 });

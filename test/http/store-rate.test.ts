@@ -91,6 +91,7 @@ describe('creating an order', () => {
         },
       },
       reads: createReadRates(1),
+      replays: async () => new Map(),
       dispatch: {
         async placeRequest() {
           counts.placed++;

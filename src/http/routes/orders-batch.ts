@@ -10,6 +10,7 @@ import { type BatchedOrder, entriesOf, type GoodOrder, readEntries, within } fro
 import { BatchesAtWork } from '../batches-at-work.ts';
 import type { Authenticator } from '../credentials.ts';
 import { parsed } from '../input.ts';
+import type { Replays } from '../replays.ts';
 import type { StoreRates } from '../store-rate.ts';
 import { createOrders } from './batch-operation.ts';
 import { isShed, type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
@@ -41,13 +42,14 @@ const INTERNAL = new ServiceError('internal', 'Something went wrong on our side.
 export function ordersBatch(parts: {
   readonly stores: Authenticator<RetailerKey>;
   readonly rates: StoreRates;
+  readonly replays: Replays;
   readonly dispatch: OrderPlacing;
   /** The address in front of tracking links. */
   readonly trackingUrl: () => string;
   readonly isSandbox: boolean;
   readonly logger: Pick<Logger, 'error'>;
 }): Route<RetailerKey> {
-  const { stores, rates, dispatch, trackingUrl, isSandbox, logger } = parts;
+  const { stores, rates, replays, dispatch, trackingUrl, isSandbox, logger } = parts;
   const { admission } = dispatch;
   const batches = new BatchesAtWork(MAX_BATCHES_PER_STORE);
   return {
@@ -95,18 +97,23 @@ export function ordersBatch(parts: {
     return json(200, { success: true, message, results: results.map((result, index) => ({ index, ...result })) });
   }
 
-  /** Counts each good order against the store's rate, in the order sent; those over it are bad. */
+  /**
+   * Counts each good order against the store's rate, in the order sent; those over it are bad. Where there are such,
+   * replays are looked up and cost no rate, or a batch larger than the rate would never be whole.
+   */
   async function countAll(
     entries: readonly BatchedOrder[],
     { principal: key, alwaysReplyWith }: RouteRequest<RetailerKey>,
-  ): Promise<BatchedOrder[]> {
-    const counted: BatchedOrder[] = [];
+  ): Promise<readonly BatchedOrder[]> {
+    const refusals: (ServiceError | null)[] = [];
     for (const entry of entries) {
       const rate = entry.kind === 'good' ? await rates.count(key) : null;
       if (rate) alwaysReplyWith(rate.headers);
-      counted.push(rate?.refusal ? { kind: 'bad', error: rate.refusal } : entry);
+      refusals.push(rate?.refusal ?? null);
     }
-    return counted;
+    if (refusals.every((refusal) => refusal === null)) return entries;
+    const good = entries.filter((entry) => entry.kind === 'good');
+    return withReplays(entries, refusals, await replays(key, good));
   }
 
   /** Never rejects: whatever becomes of one order, the others have their results. */
@@ -117,7 +124,8 @@ export function ordersBatch(parts: {
     caller: Parameters<OrderPlacing['placeRequest']>[3],
   ): Promise<Result> {
     try {
-      const outcome = await dispatch.placeRequest(entry.order, key, identityOf(entry.order, entry.key), caller);
+      const outcome =
+        entry.replay ?? (await dispatch.placeRequest(entry.order, key, identityOf(entry.order, entry.key), caller));
       const { body, headers } = placedBody(outcome, trackingUrl(), entry.warnings);
       return { status: 201, ...body, ...(headers['Idempotent-Replayed'] ? { replayed: true } : {}) };
     } catch (error) {
@@ -126,6 +134,21 @@ export function ordersBatch(parts: {
       return failure(INTERNAL);
     }
   }
+}
+
+/** Replays leave their places in the rate to the first of those that it refused; the others of them are bad. */
+function withReplays(
+  entries: readonly BatchedOrder[],
+  refusals: readonly (ServiceError | null)[],
+  replays: Awaited<ReturnType<Replays>>,
+): BatchedOrder[] {
+  const replayOf = (entry: BatchedOrder) => (entry.kind === 'good' ? replays.get(entry.key) : undefined);
+  let places = entries.filter((entry, index) => replayOf(entry) && !refusals[index]).length;
+  return entries.map((entry, index): BatchedOrder => {
+    const [replay, refusal] = [replayOf(entry), refusals[index]];
+    if (replay && entry.kind === 'good') return { ...entry, replay };
+    return refusal && places-- <= 0 ? { kind: 'bad', error: refusal } : entry;
+  });
 }
 
 function summaryOf(results: readonly Result[]): string {

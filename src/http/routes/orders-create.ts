@@ -3,7 +3,7 @@ import type { PlaceOnceOutcome } from '../../dispatch/place-once.ts';
 import type { PlaceRequest } from '../../dispatch/place-request.ts';
 import { type FieldError, ServiceError } from '../../domain/errors.ts';
 import { identityOf } from '../../domain/idempotency.ts';
-import type { CreatedOrder, EarlierOrder, OrderStatus } from '../../domain/order.ts';
+import type { CreatedOrder, EarlierOrder, OrderStatus, PlaceOrder } from '../../domain/order.ts';
 import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,6 +16,7 @@ import type { JsonObject } from '../json.ts';
 import { warningsOf } from '../order-warnings.ts';
 import { asAvailable } from '../outcomes.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
+import type { Replays } from '../replays.ts';
 import { countRead, type StoreRates } from '../store-rate.ts';
 import { createOrder } from './order-operations.ts';
 
@@ -43,13 +44,14 @@ export function ordersCreate(parts: {
   readonly stores: Authenticator<RetailerKey>;
   readonly rates: StoreRates;
   readonly reads: StoreRates;
+  readonly replays: Replays;
   readonly dispatch: OrderPlacing;
   readonly store: Pick<Store, 'isKeyGood'>;
   /** The address in front of tracking links. */
   readonly trackingUrl: () => string;
   readonly isSandbox: boolean;
 }): Route<RetailerKey> {
-  const { stores, rates, reads, dispatch, store, trackingUrl, isSandbox } = parts;
+  const { stores, rates, reads, replays, dispatch, store, trackingUrl, isSandbox } = parts;
   return {
     method: 'post',
     pattern: '/orders/create',
@@ -86,11 +88,26 @@ export function ordersCreate(parts: {
     }
     const rate = await rates.count(key);
     if (rate) alwaysReplyWith(rate.headers);
-    if (rate?.refusal) throw rate.refusal;
     const identity = identityOf(order.ok, idempotencyKey);
-    const outcome = await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal });
+    const outcome = rate?.refusal
+      ? await replayOr(rate.refusal, order.ok, key, idempotencyKey)
+      : await dispatch.placeRequest(order.ok, key, identity, { sinceMs, signal });
     const { body: placed, headers } = placedBody(outcome, trackingUrl(), warningsOf(body, isSandbox));
     return json(201, placed, headers);
+  }
+
+  /** What an order over the rate gets that its key created before; any other is refused. */
+  async function replayOr(
+    refusal: ServiceError,
+    order: PlaceOrder,
+    key: RetailerKey,
+    idempotencyKey: string | null,
+  ): Promise<PlaceOnceOutcome> {
+    if (idempotencyKey === null) throw refusal;
+    const found = await replays(key, [{ order, key: idempotencyKey }]);
+    const replay = found.get(idempotencyKey);
+    if (!replay) throw refusal;
+    return replay;
   }
 }
 

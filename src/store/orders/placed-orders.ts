@@ -25,7 +25,19 @@ export async function findPlaced(
 ): Promise<PlacedOrder | null> {
   const which = sql`o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey}`;
   const [placed] = await readPlaced(sql, which, doorByZip);
-  return placed ?? null;
+  return placed ? { order: placed.order, fingerprint: placed.fingerprint } : null;
+}
+
+/** The same for many keys of the store, by key. */
+export async function findPlacedByKeys(
+  { sql }: Db,
+  retailerId: string,
+  idempotencyKeys: readonly string[],
+  doorByZip?: DoorByZip,
+): Promise<Map<string, PlacedOrder>> {
+  const which = sql`o.retailer_id = ${retailerId} and o.idempotency_key = any(${[...idempotencyKeys]}::text[])`;
+  const placed = await readPlaced(sql, which, doorByZip);
+  return new Map(placed.map(({ idempotencyKey, ...order }) => [idempotencyKey, order]));
 }
 
 /** The orders with these ids that exist, by id; `doorByZip` as for `findPlaced`. */
@@ -38,17 +50,23 @@ export async function findPlacedByIds(
   return new Map(placed.map(({ order }) => [order.id, order]));
 }
 
-async function readPlaced(sql: Sql, which: Fragment, doorByZip?: DoorByZip): Promise<PlacedOrder[]> {
+type WithKey = PlacedOrder & { readonly idempotencyKey: string };
+
+async function readPlaced(sql: Sql, which: Fragment, doorByZip?: DoorByZip): Promise<WithKey[]> {
   const rows = await sql`
     select o.id, o.delivery_tier, o.delivery_fee_cents, o.payment_status, o.tracking_token, o.created_at,
       o.status, o.external_id, ${scheduleColumns(sql, sql`o`)}, o.pickup_lat, o.pickup_lng, a.lat, a.lng,
-      a.accuracy_meters, a.zip, ${isPlanned(sql)} as is_planned,
+      a.accuracy_meters, a.zip, ${isPlanned(sql)} as is_planned, o.idempotency_key,
       concat_ws(' ', o.request_fingerprint, o.extras_fingerprint) as fingerprint,
       -- The assignment of an order that was created with a driver has the time of its creation.
       (select coalesce(e.data -> 'distance_meters', '0') from order_events e
        where e.order_id = o.id and e.sequence = 2 and e.type = 'driver_assigned' and e.at = o.created_at) as driver_meters
     from orders o left join dropoff_addresses a on a.id = o.dropoff_address_id where ${which} and o.status <> 'void'`;
-  return rows.map((row) => ({ order: toEarlier(row, doorByZip), fingerprint: row.fingerprint }));
+  return rows.map((row) => ({
+    order: toEarlier(row, doorByZip),
+    fingerprint: row.fingerprint,
+    idempotencyKey: row.idempotency_key,
+  }));
 }
 
 function toEarlier(row: Row, doorByZip?: DoorByZip): EarlierOrder {

@@ -275,6 +275,18 @@ test('the order of a key is found as it was created, with its present payment st
   expect(await storeOf(sql).findPlaced((await addStoreRow(sql)).retailerId, 'assigned')).toBeNull();
 });
 
+test('the orders of many keys are found as that of each, and no other store’s', async () => {
+  const mine = await addStoreRow(sql);
+  const [one, two] = [await addOrder(sql, mine, keyed('1')), await addOrder(sql, mine, keyed('2', 'print'))];
+  await addOrder(sql, await addStoreRow(sql), keyed('3'));
+  const found = await storeOf(sql).findPlacedByKeys(mine.retailerId, ['1', '2', '3']);
+  expect([...found].map(([key, { order }]) => [key, order.id]).toSorted()).toEqual([
+    ['1', one.orderId],
+    ['2', two.orderId],
+  ]);
+  expect(found.get('2')).toEqual(await storeOf(sql).findPlaced(mine.retailerId, '2'));
+});
+
 test('a dead API key comes before a used idempotency key', async () => {
   const dying = await addStoreRow(sql);
   await addOrder(sql, dying, keyed('one'));

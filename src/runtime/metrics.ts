@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 
 import type { CommitBacklog } from '../dispatch/commit-backlog.ts';
 import { HOLD_REASONS } from '../domain/hold.ts';
 import type { Matcher } from '../matcher/matcher.ts';
+import { sharedRead } from '../shared-read.ts';
 import type { Watched } from '../store/operator/operator.ts';
 import type { Store } from '../store/store.ts';
 import { createMetrics } from '../telemetry.ts';
@@ -199,13 +200,5 @@ function watchDatabase(store: BacklogStore, registry: Registry): void {
 
 /** The gauges of a scrape share one statement; null where it fails. */
 function shared<Read>(statement: () => Promise<Read>): () => Promise<Read | null> {
-  let reading: Promise<Read | null> | null = null;
-  return () => {
-    reading ??= statement()
-      .catch(() => null)
-      .finally(() => {
-        reading = null;
-      });
-    return reading;
-  };
+  return sharedRead(() => statement().catch(() => null));
 }

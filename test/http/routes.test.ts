@@ -10,7 +10,7 @@ import type { Metrics } from '../../src/runtime/metrics.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createMetrics } from '../../src/telemetry.ts';
 import { allRoutes, anything } from '../harness/all-routes.ts';
-import { startServer } from './support.ts';
+import { gate, replyOf, startServer } from './support.ts';
 
 describe('every address that stores call', async () => {
   const routes = (await allRoutes()).map(withoutQuery);
@@ -56,6 +56,23 @@ describe('/readyz', () => {
 
   it('says ready where the service is', async () => {
     expect(await ask(async () => ({ ready: true, misconfigured: [] }))).toEqual([200, { status: 'ready' }]);
+  });
+
+  it('makes one read for all who ask at once, and another one for who asks later', async () => {
+    const answer = gate<Readiness>();
+    let reads = 0;
+    const route = readyzRoute(() => {
+      reads++;
+      return answer.opened;
+    });
+    const ask = async () => (await replyOf([route], '/readyz')).status;
+    const asking = Array.from({ length: 100 }, ask);
+    await new Promise(setImmediate);
+    answer.open({ ready: true });
+    expect(await Promise.all(asking)).toEqual(Array(100).fill(200));
+    expect(reads).toBe(1);
+    await ask();
+    expect(reads).toBe(2);
   });
 
   it('stays ready while a vendor refuses the credentials, and names it', async () => {

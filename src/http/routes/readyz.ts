@@ -1,4 +1,5 @@
 import { ServiceError } from '../../domain/errors.ts';
+import { sharedRead } from '../../shared-read.ts';
 import { json } from '../../transport/reply.ts';
 import { anyone, type Route } from '../../transport/route.ts';
 import { withTimeout } from '../../with-timeout.ts';
@@ -12,9 +13,11 @@ export type Readiness = { readonly ready: boolean; readonly misconfigured?: read
 
 /**
  * `GET /readyz`: 503 where `read` says not ready, fails, or does not answer within `deadlineMs` milliseconds. Vendors
- * do not count, because orders are taken without them; those that refuse the credentials are named.
+ * do not count, because orders are taken without them; those that refuse the credentials are named. Anybody may ask,
+ * so all who ask at once share a read, which is over at the deadline for each of them.
  */
 export function readyzRoute(read: () => Promise<Readiness>, deadlineMs = READINESS_DEADLINE_MS): Route {
+  const askOnce = sharedRead(() => answered(read, deadlineMs));
   return {
     method: 'get',
     pattern: '/readyz',
@@ -22,7 +25,7 @@ export function readyzRoute(read: () => Promise<Readiness>, deadlineMs = READINE
     operation: readiness,
     authenticate: anyone,
     async handle() {
-      const { ready, misconfigured = [] } = await answered(read, deadlineMs);
+      const { ready, misconfigured = [] } = await askOnce();
       if (ready) return json(200, { status: 'ready', ...(misconfigured.length > 0 ? { misconfigured } : {}) });
       throw new ServiceError('unavailable', 'The service is not ready.');
     },

@@ -23,6 +23,7 @@ import { validateWebhookChange } from '../src/events/webhook-input.ts';
 import { pathOf } from '../src/http/field-errors.ts';
 import { idempotencyKeyOf } from '../src/http/idempotency.ts';
 import { parseJsonObject } from '../src/http/json.ts';
+import { createListTurns } from '../src/http/list-turns.ts';
 import { warningsOf } from '../src/http/order-warnings.ts';
 import { validatePlaceOrder } from '../src/http/place-order-input.ts';
 import { storeReader } from '../src/http/readers.ts';
@@ -99,6 +100,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     stores: letIn(storeReader({ retailerId: 'store' })),
     store: { listStoreOrders: none, listOrdersOfStores: none },
     reads: createReadRates(0),
+    turns: createListTurns(),
     matcher: { whyWaiting: () => undefined, driver: () => undefined },
     now: () => 0,
   });
@@ -106,6 +108,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     stores: letIn({ retailerId: 'store' } as never),
     store: {} as never,
     reads: createReadRates(0),
+    turns: createListTurns(),
   });
   const stripeSignatures = createStripeSignatures(['whsec_test']);
   const events = eventsRoute({

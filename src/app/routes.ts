@@ -16,6 +16,7 @@ import { webhookTestRoute } from '../events/webhook-test.ts';
 import { webhookRoutes } from '../events/webhooks.ts';
 import { createAuthenticator } from '../http/credentials.ts';
 import { withoutQuery } from '../http/input.ts';
+import { createListTurns } from '../http/list-turns.ts';
 import { driversDocument, storesDocument } from '../http/openapi/document.ts';
 import { served } from '../http/openapi/served.ts';
 import { createReaders, createStoresOnly } from '../http/readers.ts';
@@ -102,6 +103,7 @@ export function apiRoutes(
   const rates = createStoreRates(config.storeRate);
   const replays = createReplays(createStoreRates(config.storeRate), dispatch.findReplays);
   const reads = createReadRates(config.readRate);
+  const turns = createListTurns();
   const { actions, positions } = dispatch;
   const photoTurns = new PhotoTurns(() => performance.now());
   const assets = loadAssets(WEB);
@@ -120,7 +122,7 @@ export function apiRoutes(
     }),
     quotesRoute({ stores: storesOnly, reads, dispatch, isSandbox: sandbox }),
     ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: parts.clock.now }),
-    ordersList({ stores: readers, reads, store, matcher, now: parts.clock.now }),
+    ordersList({ stores: readers, reads, turns, store, matcher, now: parts.clock.now }),
     ordersCancel({ stores: storesOnly, rates: createStoreRates(config.storeRate, 'cancels'), dispatch }),
     ordersCancellation({ stores: storesOnly, reads, store }),
     ordersCharge({ stores: storesOnly, dispatch }),
@@ -136,7 +138,7 @@ export function apiRoutes(
       : []),
     eventsRoute({ stores: readers, reads, store, waits: parts.eventWaits, cursors: parts.eventCursors }),
     ...webhookRoutes({ stores: readers, reads, store, sandbox }),
-    ...webhookDeliveryRoutes({ stores: readers, reads, store }),
+    ...webhookDeliveryRoutes({ stores: readers, reads, turns, store }),
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),
     ...driverDutyRoutes({ drivers, actions, positions, store, allowances, clock: parts.clock }),
     driverDayRoute({ drivers, store, allowances }),

@@ -3,7 +3,7 @@ import { isId } from '../domain/ids.ts';
 import { resultForStore } from '../domain/webhook.ts';
 import { wrongNames } from '../http/input.ts';
 import { encodeCursor, readCursor } from '../http/list-cursor.ts';
-import { createListTurns } from '../http/list-turns.ts';
+import type { ListTurns } from '../http/list-turns.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
 import type { StoreReader } from '../http/readers.ts';
 import { DEFAULT_PAGE_SIZE, schemas } from '../http/schemas.ts';
@@ -34,10 +34,10 @@ const WEBHOOK_REPLAYS_PER_HOUR = 1_000;
 export function webhookDeliveryRoutes(parts: {
   readonly stores: WebhookManagers;
   readonly reads: StoreRates;
+  readonly turns: ListTurns;
   readonly store: Pick<Store, 'listDeliveriesOf' | 'findWebhook' | 'replayDelivery'>;
 }): Route<StoreReader>[] {
-  const { stores, reads, store } = parts;
-  const turns = createListTurns();
+  const { stores, reads, turns, store } = parts;
   const countReplay = createOwnerRate(
     WEBHOOK_REPLAYS_PER_HOUR,
     3_600,

@@ -11,9 +11,14 @@ export const LIST_WAIT_MS = 2_000;
 below({ MAX_LISTS_PER_STORE }, { LIST_DB_CONNECTIONS });
 below({ LIST_WAIT_MS }, { REQUEST_DEADLINE_MS });
 
+export type ListTurns = ReturnType<typeof createListTurns>;
+
 type Line = { reading: number; readonly waiting: Set<() => void> };
 
-/** Bounds how many lists of one store are read at once. A store that reads nothing takes no memory. */
+/**
+ * Bounds how many lists of one store are read at once; the routes of a process share it. A store that reads nothing
+ * takes no memory.
+ */
 export function createListTurns(
   bounds = { atOnce: MAX_LISTS_PER_STORE, waiting: MAX_WAITING_LISTS_PER_STORE, waitMs: LIST_WAIT_MS },
 ) {

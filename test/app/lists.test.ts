@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { apiRoutes } from '../../src/app/routes.ts';
 import { parseConfig } from '../../src/config.ts';
-import { MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../../src/http/list-turns.ts';
+import { newId, newSecret } from '../../src/domain/ids.ts';
+import { createListTurns, MAX_LISTS_PER_STORE, MAX_WAITING_LISTS_PER_STORE } from '../../src/http/list-turns.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
@@ -9,9 +11,10 @@ import { Closers } from '../../src/runtime/closers.ts';
 import { openDatabase } from '../../src/runtime/database.ts';
 import { openStore } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { anything } from '../harness/all-routes.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
-import { letIn, startServer } from '../http/support.ts';
+import { gate, letIn, replyOf, startServer } from '../http/support.ts';
 import { openTransaction } from '../store/transaction.ts';
 
 /** Far above all that is let in, and few enough to be sent before the first one's time is over. */
@@ -35,6 +38,7 @@ async function listOf(retailerId: string) {
       ordersList({
         stores: letIn(storeReader({ retailerId })),
         reads: createReadRates(0),
+        turns: createListTurns(),
         store: openStore(opened),
         matcher: { whyWaiting: () => undefined, driver: () => undefined },
         now: () => 0,
@@ -81,4 +85,38 @@ test('many lists of one store at once take two connections and get 429, and it l
   // Whether those that were let in came to their end depends on how long they waited.
   expect(statuses.filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
   await expect.poll(async () => (await list()).status).toBe(200);
+});
+
+/** What a service hands to its routes: what is given, and anything else. */
+const partsWith = (given: object) =>
+  new Proxy(given, {
+    get: (parts, name) => (parts as Record<PropertyKey, unknown>)[name] ?? (anything as never)[name],
+  });
+
+test('lists of orders and of deliveries of one store take turns together', async () => {
+  const ended = gate();
+  let reading = 0;
+  const read = async () => {
+    reading++;
+    await ended.opened;
+    return { orders: [], deliveries: [], next: null };
+  };
+  const retailerId = newId();
+  const stores = { find: async () => ({ retailerId }) };
+  const parts = partsWith({
+    config: partsWith({ readRate: 0 }),
+    credentials: partsWith({ stores }),
+    store: { listStoreOrders: read, listDeliveriesOf: read },
+  });
+  const routes = apiRoutes(parts as never);
+  const headers = { authorization: `Bearer ${newSecret('api_key', 'test')}` };
+  const kinds = [
+    ['/orders', ''],
+    ['/webhooks/:id/deliveries', newId()],
+  ] as const;
+  const lists = kinds.flatMap(([pattern, id]) => [1, 2, 3].map(() => replyOf(routes, pattern, id, headers)));
+  await new Promise(setImmediate);
+  expect(reading).toBe(MAX_LISTS_PER_STORE);
+  ended.open();
+  for (const { status } of await Promise.all(lists)) expect(status).toBe(200);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import { MAX_FIELD_ERRORS } from '../../src/http/field-errors.ts';
+import { createListTurns } from '../../src/http/list-turns.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
@@ -20,6 +21,7 @@ async function startList(next: Cursor | null = null, orders: readonly ListedOrde
   const route = ordersList({
     stores: letIn(storeReader({ retailerId: newId() })),
     reads: createReadRates(0),
+    turns: createListTurns(),
     store: {
       listStoreOrders: (_retailerId, filter) => list(filter),
       listOrdersOfStores: (_retailerIds, filter) => list(filter),

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { createListTurns } from '../../src/http/list-turns.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { ordersGet } from '../../src/http/routes/orders-get.ts';
 import { ordersList } from '../../src/http/routes/orders-list.ts';
@@ -40,6 +41,7 @@ async function views(reason: ReturnType<Matcher['whyWaiting']>) {
   const parts = {
     stores: letIn(storeReader({ retailerId: store.retailerId })),
     reads: createReadRates(0),
+    turns: createListTurns(),
     store: storeOf(database.sql),
     matcher: { whyWaiting: () => reason, driver: () => undefined },
     trackingUrl: () => 'http://127.0.0.1',

@@ -3,6 +3,7 @@ import { AdmissionControl } from '../../src/dispatch/admission.ts';
 import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { createListTurns } from '../../src/http/list-turns.ts';
 import { storeReader } from '../../src/http/readers.ts';
 import { type AccountSettings, accountRoute } from '../../src/http/routes/account.ts';
 import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
@@ -213,7 +214,7 @@ describe('reading', () => {
     const trackingUrl = () => 'http://localhost';
     const routes = [
       ordersGet({ stores: readers, reads, store, matcher, trackingUrl, now: () => 0 }),
-      ordersList({ stores: readers, reads, store, matcher, now: () => 0 }),
+      ordersList({ stores: readers, reads, turns: createListTurns(), store, matcher, now: () => 0 }),
       accountRoute({ stores, reads, store, settings: {} as AccountSettings }),
       ordersCancellation({ stores, reads, store }),
       ordersPhoto({ stores, reads, photos: { findOf: async () => null } }),

@@ -8,7 +8,7 @@ import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { calendarTime, NO_SUCH_TIME, wrongNames } from '../input.ts';
 import { encodeCursor, readCursor } from '../list-cursor.ts';
-import { createListTurns } from '../list-turns.ts';
+import type { ListTurns } from '../list-turns.ts';
 import { timesOnWire, waitOnWire } from '../order-times.ts';
 import { asAvailable } from '../outcomes.ts';
 import type { StoreReader } from '../readers.ts';
@@ -27,12 +27,12 @@ import { listOrders } from './order-operations.ts';
 export function ordersList(parts: {
   readonly stores: Pick<Authenticator<StoreReader>, 'authenticate'>;
   readonly reads: StoreRates;
+  readonly turns: ListTurns;
   readonly store: Pick<Store, 'listStoreOrders' | 'listOrdersOfStores'>;
   readonly matcher: Pick<Matcher, 'whyWaiting' | 'driver'>;
   readonly now: () => number;
 }): Route<StoreReader> {
-  const { stores, reads, store, matcher, now } = parts;
-  const turns = createListTurns();
+  const { stores, reads, turns, store, matcher, now } = parts;
   return {
     method: 'get',
     pattern: '/orders',

@@ -11,7 +11,7 @@ export function createChargeRetries(perHour: number) {
   const counter = new RateLimiterMemory({ points: perHour, duration: HOUR_SECONDS });
   return {
     /**
-     * Runs `retry`, which counts if it says so.
+     * Runs `retry`, which counts where its outcome says so, or is not known.
      *
      * @throws {ServiceError} `rate_limited` where the store had as many tried again within an hour as it may
      */
@@ -25,9 +25,18 @@ export function createChargeRetries(perHour: number) {
         (refused: unknown) => refused,
       );
       if (over) throw tooMany(perHour, over);
-      const outcome = await retry();
-      if (!counts(outcome)) await counter.reward(retailerId);
-      return outcome;
+      let isCounted = false;
+      try {
+        const outcome = await retry();
+        isCounted = counts(outcome);
+        return outcome;
+      } catch (error) {
+        // After a mistake of ours it may have been made as well.
+        isCounted = !(error instanceof ServiceError) || error.code === 'outcome_unknown';
+        throw error;
+      } finally {
+        if (!isCounted) await counter.reward(retailerId);
+      }
     },
   };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
 import { createChargeRetries } from '../../src/payments/charge-retries.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -24,4 +25,15 @@ it('does not count those that were not made', async () => {
   for (let i = 0; i < 5; i++) expect(await retry('one', false)).toBe(false);
   expect(await retry('one')).toBe(true);
   await expect(retry('one')).rejects.toMatchObject({ code: 'rate_limited' });
+});
+
+it('counts one that failed only where it may have been made', async () => {
+  const retries = createChargeRetries(2);
+  const fail = (error: Error) => retries.run('one', () => Promise.reject(error), Boolean);
+  const away = new ServiceError('unavailable', 'Nothing was written.');
+  for (let i = 0; i < 5; i++) await expect(fail(away)).rejects.toBe(away);
+  for (const open of [new ServiceError('outcome_unknown', 'Who knows.'), new TypeError('a mistake')]) {
+    await expect(fail(open)).rejects.toBe(open);
+  }
+  await expect(fail(away)).rejects.toMatchObject({ code: 'rate_limited' });
 });

@@ -175,7 +175,7 @@ describe('what is unread', () => {
   it('makes room for no more of the replies that wait for one look than there is', async () => {
     const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000 }, async () => new Map());
     unsent.begin(one, 100)();
-    const begun = await Promise.all(Array.from({ length: 10 }, () => unsent.beginIfRead(one, 100)));
+    const begun = await Promise.all(Array.from({ length: 10 }, async () => unsent.beginIfRead(one, 100)));
     expect(begun.filter((handedOver) => handedOver !== null)).toHaveLength(1);
   });
 });

@@ -61,12 +61,14 @@ export async function pickUpLate(
     from changed where ${actionId}::text is not null on conflict do nothing
   )${insertText(sql, text)}`;
   const data = { driver_id: driverId, captured_at: capturedAt.toISOString() };
-  try {
-    const event = { type: 'picked_up', data, ...(receipt ? { receipt: receiptData(receipt) } : {}) };
-    return await changeOrder(db, update, event, { before, jobs: textJob(sql, text), after });
-  } catch (error) {
-    // Their last slot was given away in the same moment.
-    if ((error as { code?: string }).code === '23505') return null;
-    throw error;
-  }
+  const event = { type: 'picked_up', data, ...(receipt ? { receipt: receiptData(receipt) } : {}) };
+  const pickUp = () =>
+    changeOrder(db, update, event, { before, jobs: textJob(sql, text), after }).catch((error: { code?: string }) => {
+      if (error.code === '23505') return 'slot_taken' as const;
+      throw error;
+    });
+  // Their slot was given away in the same moment: they may have another one.
+  const first = await pickUp();
+  const last = first === 'slot_taken' ? await pickUp() : first;
+  return last === 'slot_taken' ? null : last;
 }

@@ -3,8 +3,10 @@ import { LATE_PICKUP_LAG_SECONDS } from '../../../src/store/drivers/late-pickups
 import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
+import { openTransaction, untilBlocked } from '../transaction.ts';
 
-const { sql } = await useFreshDatabase();
+const database = await useFreshDatabase();
+const { sql } = database;
 const store = await addStoreRow(sql);
 
 const me = storeOf(sql, 'me');
@@ -65,6 +67,20 @@ test('a phone whose clock is a little behind loses no pickup', async () => {
   expect(await me.pickUpLate(orderId, driverId, behind(LATE_PICKUP_LAG_SECONDS - 1))).toMatchObject({
     status: 'picked_up',
   });
+});
+
+test('a driver whose slot is given away in the same moment has the order in another one', async () => {
+  const { orderId, driverId } = await lost();
+  await sql`update drivers set capacity = 2 where id = ${driverId}`;
+  const { orderId: next } = await addOrder(sql, store);
+  const other = await openTransaction(database);
+  await other.sql`
+    update orders set status = 'driver_assigned', driver_id = ${driverId}, driver_slot = 0 where id = ${next}`;
+  const late = me.pickUpLate(orderId, driverId, kept());
+  await untilBlocked(database);
+  await other.commit();
+  expect(await late).toMatchObject({ status: 'picked_up', driverId });
+  expect(await orderRow(sql, orderId)).toMatchObject({ driver_slot: 1 });
 });
 
 test('nothing is taken back by a driver who gave it up, never had it, has no room, or had not fetched it', async () => {

@@ -88,6 +88,19 @@ describe('a driver with room who goes to the store anyway', () => {
     expect(claim('c', { dropoff: doorAt(-4_000) })?.driverId).toBe('roomy');
   });
 
+  it.each([
+    [16, 'roomy'],
+    [17, undefined],
+  ])('is tried behind two with %s parcels each: %s', (parcels, driverId) => {
+    // Their shift ends before a further parcel would be brought.
+    const carried = Array.from({ length: parcels }, (_, slot) =>
+      carrying(`${slot}`, { retailerId: 'store', pickup: STORE, dropoff: doorAt(1_000), slot }),
+    );
+    for (const id of ['long', 'longer']) put(id, 900, { capacity: 20, carried, onDutyUntilMs: NOW + MINUTE });
+    put('roomy', 1_000, { carried: [carrying('a', { retailerId: 'store', pickup: STORE, dropoff: doorAt(1_000) })] });
+    expect(claim('b')?.driverId).toBe(driverId);
+  });
+
   it('takes more as long as they stand at the store, and none once they left it with a parcel', () => {
     put('roomy', 100);
     claim('a');

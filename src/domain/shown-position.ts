@@ -1,5 +1,5 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
-import { below, PROOF_DROPOFF_METERS } from '../limits.ts';
+import { below, GEOCODER_ACCURACY_METERS, PROOF_DROPOFF_METERS } from '../limits.ts';
 import type { PlaceOnRoute, TrackedOrder } from './tracked.ts';
 
 /**
@@ -9,6 +9,7 @@ import type { PlaceOnRoute, TrackedOrder } from './tracked.ts';
 export const OTHER_DOOR_METERS = 300;
 
 /* @__PURE__ */ below({ PROOF_DROPOFF_METERS }, { OTHER_DOOR_METERS });
+/* @__PURE__ */ below({ OTHER_DOOR_METERS }, { GEOCODER_ACCURACY_METERS });
 
 /** A driver's last position, timed by the database's clock. */
 export type KnownPosition = { readonly lat: number; readonly lng: number; readonly atMs: number };
@@ -51,10 +52,17 @@ export function isShown({ status, onRoute }: Pick<TrackedOrder, 'status' | 'onRo
   return onRoute?.stopsBefore === 0 && (status === 'driver_assigned' || status === 'picked_up');
 }
 
-/** Whether the driver is near another customer's door, and not nearer to this one. */
+/**
+ * Whether the driver is near another customer's door, and nearer than to this one. A door that is known by its street
+ * is somewhere there; of one that is known by its ZIP code alone nothing more is known than its middle.
+ */
 function isAtOther(driver: Point, { door, otherDoors }: PlaceOnRoute): boolean {
   const toDoor = door ? distanceMeters(driver, door) : Number.POSITIVE_INFINITY;
-  return otherDoors.some((other) => distanceMeters(driver, other) <= Math.min(OTHER_DOOR_METERS, toDoor));
+  return otherDoors.some((other) => {
+    const error = other.accuracyMeters <= GEOCODER_ACCURACY_METERS ? other.accuracyMeters : 0;
+    const toOther = distanceMeters(driver, other);
+    return toOther <= Math.max(OTHER_DOOR_METERS, error) && toOther < toDoor;
+  });
 }
 
 /** A hundredth of a degree of latitude is 1.11 km everywhere. */

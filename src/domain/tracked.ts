@@ -11,7 +11,7 @@ export type PlaceOnRoute = {
   /** Where it is, as far as is known. */
   readonly door: Point | null;
   /** The known doors of the other parcels that the driver has on board. */
-  readonly otherDoors: readonly Point[];
+  readonly otherDoors: readonly (Point & { readonly accuracyMeters: number })[];
 };
 
 /** An order as a tracking page may see it: no phone, e-mail, surname or address line. Times are ISO 8601. */

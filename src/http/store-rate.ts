@@ -9,7 +9,7 @@ const WINDOW_SECONDS = 1;
 /** What a rate counts, as its refusal says it. */
 const COUNTED = {
   orders: ['create', 'orders', 'this one was not created'],
-  cancels: ['cancel', 'orders', 'this one was not cancelled'],
+  cancels: ['cancel', 'orders', 'this time none was cancelled'],
   reads: ['read', 'times', 'this time nothing was read'],
 } as const;
 

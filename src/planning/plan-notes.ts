@@ -35,6 +35,7 @@ export class PlanNotes {
   #isWriting = false;
   /** Whether each order was looked at since this process plans. */
   #isWhole = false;
+  /** When all were written last. */
   #writtenMs = Number.NEGATIVE_INFINITY;
 
   constructor(store: Pick<Store, 'writePlans'>, logger: Logger) {
@@ -58,7 +59,7 @@ export class PlanNotes {
     this.#isWriting = true;
     try {
       if (!(await this.#store.writePlans(lease, planned, gone, this.#isWhole))) return false;
-      this.#writtenMs = performance.now();
+      if (isOld || this.#writtenMs === Number.NEGATIVE_INFINITY) this.#writtenMs = performance.now();
       for (const each of planned) this.#noted.set(each.orderId, each);
       for (const id of gone) this.#noted.delete(id);
     } catch (error) {

@@ -143,6 +143,12 @@ export function createRelay(
     pending.splice(0, kept < 0 ? pending.length : kept);
   }
 
+  /** A row of the sweeper stays: nobody takes it again before its new lease has ended. */
+  function withoutNewest(rows: readonly OutboxRow[]): OutboxRow[] {
+    let room = RELAY_HELD_ROWS - rows.filter(({ relays }) => relays > 0).length;
+    return rows.filter(({ relays }) => relays > 0 || room-- > 0);
+  }
+
   function pause(forMs: number): Promise<void> {
     return new Promise((resolve) => {
       const retry = setTimeout(resolve, forMs);
@@ -165,7 +171,8 @@ export function createRelay(
       : null;
     // One store may have filled the queue: the few jobs of another one go before its many all the same.
     const isFew = (row: OutboxRow) => (priorities?.get(row) ?? Number.POSITIVE_INFINITY) <= FEW_JOBS;
-    const fitting = fits ? rows : rows.filter((row) => row.relays > 0 || isFew(row));
+    const hasRoom = (row: OutboxRow) => row.relays > 0 || (isFew(row) && rooms.get(name)?.takeBeyond());
+    const fitting = fits ? rows : rows.filter(hasRoom);
     if (fitting.length === 0) return;
     await queue?.addBulk(bulkJobsOf(name, fitting, priorities, nowMs));
     marks.add(fitting.map(({ id, relays }) => ({ id, relays })));
@@ -179,7 +186,7 @@ export function createRelay(
     for (const row of due) (row.queue === 'charge' && isAwaited(row.orderId) ? charges : pending).push(row);
     if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];
     // The oldest are held, so that jobs keep their order.
-    else if (pace.isYielding) pending.length = Math.min(pending.length, RELAY_HELD_ROWS);
+    else if (pace.isYielding && pending.length > RELAY_HELD_ROWS) pending = withoutNewest(pending);
     if (charges.length > 0) wake();
     start();
   }

@@ -93,9 +93,13 @@ export function createTracking(parts: {
     const nowMs = now();
     watched.readMs = nowMs;
     const text = orderMessage(order, positionOf(matcher, order.driverId), nowMs);
-    if (isNewer(order, watched.order)) {
+    const isNews = isNewer(order, watched.order);
+    if (order.sequence >= (watched.order?.sequence ?? 0)) {
       ordersOf.set(orderId, watched.order, order);
+      // Also where the pages need not be told: another parcel on board decides where the driver may be seen.
       watched.order = order;
+    }
+    if (isNews) {
       watched.moved = null;
       watched.publishedMs = nowMs;
       watched.isHidden = false;

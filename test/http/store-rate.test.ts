@@ -184,7 +184,7 @@ test('cancelling as many orders a second as a store may create is 429 after that
   const refused = answers.find(({ status }) => status === 429);
   expect([refused?.headers.get('retry-after'), refused?.headers.get('ratelimit-limit')]).toEqual(['1', '2']);
   expect(await refused?.json()).toMatchObject({
-    message: 'You may cancel 2 orders a second; this one was not cancelled. Try again in a moment.',
+    message: 'You may cancel 2 orders a second; this time none was cancelled. Try again in a moment.',
     error: { code: 'rate_limited', retryable: true },
   });
 });

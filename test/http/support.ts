@@ -49,7 +49,7 @@ function recorder(lines: LogLine[]): Logger {
 }
 
 /** A route that takes JSON from whoever knows the key `good` and tells how many bytes came. */
-export function echoRoute(changes: Partial<Route<string>> = {}): Route<string> {
+export function echoRoute(changes: Partial<Route<TestStore>> = {}): Route<TestStore> {
   return {
     method: 'post',
     pattern: '/echo/:id',
@@ -60,10 +60,13 @@ export function echoRoute(changes: Partial<Route<string>> = {}): Route<string> {
   };
 }
 
-export function knowsKey(head: Parameters<Route['authenticate']>[0]): string {
+/** The store whose key is `good`. */
+type TestStore = { readonly retailerId: string };
+
+export function knowsKey(head: Parameters<Route['authenticate']>[0]): TestStore {
   const key = bearerToken(head);
   if (key !== 'good') throw new ServiceError('unauthorized', 'The API key is wrong.');
-  return key;
+  return { retailerId: key };
 }
 
 /** Lets everybody in as `holder`. */

@@ -5,7 +5,7 @@ import { RELAY_BATCH, RELAY_MARK_MS } from '../../src/queues/hand-over-marks.ts'
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import { JOB_TICK_MS, JobPace, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/queues/job-pace.ts';
 import { createRelay, RELAY_AHEAD_MS, RELAY_HELD_MS, RELAY_HELD_ROWS, RELAY_RETRY_MS } from '../../src/queues/relay.ts';
-import { MAX_QUEUED_JOBS, QUEUE_CHECK_MS, QUEUE_CHECK_ROWS } from '../../src/queues/room.ts';
+import { MAX_QUEUED_BEYOND, MAX_QUEUED_JOBS, QUEUE_CHECK_MS, QUEUE_CHECK_ROWS } from '../../src/queues/room.ts';
 import {
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_ROWS,
@@ -180,6 +180,11 @@ test('a queue with fair shares that is full takes a few jobs of each store all t
   relay.relay(of('flood', 50, 60));
   await flushed();
   expect(state.added).toHaveLength(FEW_JOBS + 2);
+  state.waiting = MAX_QUEUED_JOBS + MAX_QUEUED_BEYOND - 1;
+  await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
+  relay.relay(of('third', 200, 203));
+  await flushed();
+  expect(state.added.slice(FEW_JOBS + 2)).toEqual([200]);
 });
 
 test('a full queue takes jobs again when half of them are done', async () => {
@@ -319,6 +324,19 @@ test('rows that yielded are handed over in their order when orders are quick aga
   expect(state.added.length).toBeGreaterThanOrEqual(RELAY_HELD_ROWS);
   expect(state.added.length).toBeLessThan(RELAY_HELD_ROWS + 10);
   expect(state.added).toEqual(state.added.toSorted((a, b) => a - b));
+});
+
+test('while more yields than is held, the rows that a sweep took stay', async () => {
+  const pace = slowPace();
+  const { relay, state } = world({ pace });
+  await vi.advanceTimersByTimeAsync(DOWN_MS);
+  relay.relay(young(0, RELAY_HELD_ROWS));
+  relay.relay(rowsOf(-10, 0, 1));
+  relay.relay(young(RELAY_HELD_ROWS, RELAY_HELD_ROWS + 10));
+  pace.close();
+  await vi.advanceTimersByTimeAsync(JOB_TICK_MS * 3);
+  expect(state.added.filter((id) => id < 0)).toHaveLength(10);
+  expect(state.added.length).toBeLessThanOrEqual(RELAY_HELD_ROWS + 10);
 });
 
 test('rows that yielded for long are left to the sweeper', async () => {

@@ -70,6 +70,8 @@ async function opened(orderId?: string): Promise<MemorySocket<Viewer>> {
 const sequences = (socket: MemorySocket<Viewer>) =>
   socket.ofType('order').map((message) => (message.order as { sequence: number }).sequence);
 
+const otherDoor = (lat: number) => ({ lat, lng: -73.98765, accuracyMeters: 20 });
+
 describe('opening', () => {
   it('refuses an unknown token, a malformed one and an order long over', async () => {
     const accept = (token: string) => tracking.behaviour.accept({ params: [token], remoteAddress: '' });
@@ -316,7 +318,12 @@ describe('positions', () => {
   });
 
   it('of a driver at the door of another parcel on board are not published, and the page is told so once', async () => {
-    const onRoute = { stopsBefore: 0, doorInMinutes: 20, door: { lat: 40.9, lng: -73.98765 }, otherDoors: [at(40.5)] };
+    const onRoute = {
+      stopsBefore: 0,
+      doorInMinutes: 20,
+      door: { lat: 40.9, lng: -73.98765 },
+      otherDoors: [otherDoor(40.5)],
+    };
     const socket = await watching(pickedUp({ onRoute }));
     const places = () =>
       socket.ofType('position').map(({ position }) => (position as { lat: number } | null)?.lat ?? null);
@@ -326,6 +333,17 @@ describe('positions', () => {
     }
     expect(places()).toEqual([40.49, null, 40.51]);
     expect(socket.ofType('position')[1]).toMatchObject({ arrival: null });
+  });
+
+  it('are judged by the parcels on board of now, though another one of them is no event of the order', async () => {
+    const first = pickedUp();
+    const socket = await watching(first);
+    order = { ...first, onRoute: { stopsBefore: 0, doorInMinutes: 20, door: null, otherDoors: [otherDoor(40.5)] } };
+    tracking.driverChanged(DRIVER_ID);
+    await settle();
+    await pass(POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, at(40.5));
+    expect(socket.ofType('position').map(({ position }) => position)).toEqual([null]);
   });
 
   it('have an order behind other doors read again after a while, as its estimate grows old without an event', async () => {

@@ -43,8 +43,9 @@ describe('the position of the driver', () => {
 
   it('is not shown at the door of another parcel on board, but where this one is nearer', () => {
     const north = (meters: number) => ({ lat: 40 + meters / 111_195, lng: -73.9 });
-    const seenAt = (meters: number, door: number) => {
-      const onRoute = { stopsBefore: 0, doorInMinutes: 20, door: north(door), otherDoors: [north(0)] };
+    const seenAt = (meters: number, door: number, accuracyMeters = 20) => {
+      const otherDoors = [{ ...north(0), accuracyMeters }];
+      const onRoute = { stopsBefore: 0, doorInMinutes: 20, door: north(door), otherDoors };
       const order = pickedUp({ onRoute });
       return trackingView(order, { ...north(meters), atMs: NOW_MS }, NOW_MS).driver?.position !== null;
     };
@@ -54,6 +55,8 @@ describe('the position of the driver', () => {
       true,
     ]);
     expect([0, 49, 51, 100].map((meters) => seenAt(meters, 100))).toEqual([false, false, true, true]);
+    // Two parcels of one house; a door known by its street; one by its ZIP code.
+    expect([seenAt(0, 0), seenAt(600, 5_000, 1_000), seenAt(600, 5_000, 10_000)]).toEqual([true, false, true]);
   });
 
   it.each([1, 2, null])('is not shown while the driver has %s doors before this one', (stopsBefore) => {

@@ -164,10 +164,10 @@ describe('the order of checks', () => {
   });
 
   it('collects the body while the key is looked up', async () => {
-    const lookup = gate<string>();
+    const lookup = gate<{ retailerId: string }>();
     const { url } = await startServer({ routes: [echoRoute({ authenticate: () => lookup.opened })] });
     const answer = post(url, { ...KEY, ...JSON_TYPE }, 'x'.repeat(1000));
-    lookup.open('store');
+    lookup.open({ retailerId: 'store' });
     expect((await answer).body).toEqual({ id: '7', bytes: 1000 });
   });
 
@@ -254,7 +254,7 @@ function uploadRoute(lookup: Promise<unknown>) {
 describe('a route that judges a request before its body', () => {
   it('does so after 401, 415 and 413, and its listener hears the end of every request once', async () => {
     const over = vi.fn();
-    const admit = vi.fn<NonNullable<Route<string>['admit']>>(({ whenOver }) => {
+    const admit = vi.fn<NonNullable<Route<{ retailerId: string }>['admit']>>(({ whenOver }) => {
       whenOver(over);
       return null;
     });

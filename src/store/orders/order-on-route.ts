@@ -2,7 +2,6 @@ import type { Fragment, Sql } from 'postgres';
 import { bestRoute, type Stop } from '../../domain/route.ts';
 import type { PlaceOnRoute } from '../../domain/tracked.ts';
 import type { Vehicle } from '../../domain/vehicle.ts';
-import type { Point } from '../../geo/point.ts';
 import { toCarried } from '../drivers/carried.ts';
 import { active } from '../fragments.ts';
 import { promisedBy } from './order-times.ts';
@@ -15,7 +14,7 @@ export const onRoute = (sql: Sql): Fragment => sql`
       'orders', (
         select json_agg(json_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'status', o.status,
           'driver_slot', o.driver_slot, 'pickup_lat', o.pickup_lat, 'pickup_lng', o.pickup_lng, 'door_lat', a.lat,
-          'door_lng', a.lng, 'ready_at', coalesce(o.ready_at, o.created_at), 'deliver_after', o.deliver_after,
+          'door_lng', a.lng, 'door_accuracy', a.accuracy_meters, 'ready_at', coalesce(o.ready_at, o.created_at), 'deliver_after', o.deliver_after,
           'deliver_by', ${promisedBy(sql, sql`o`)}) order by o.assigned_at, o.id)
         from orders o left join dropoff_addresses a on a.id = o.dropoff_address_id
         where o.driver_id = v.id and o.status in ${active(sql)}))
@@ -35,6 +34,7 @@ type CarriedJson = {
   readonly status: string;
   readonly door_lat: number | null;
   readonly door_lng: number | null;
+  readonly door_accuracy: number | null;
   readonly ready_at: string;
   readonly deliver_by: string;
 } & Record<string, unknown>;
@@ -79,11 +79,12 @@ function placeAmong(orderId: string, stops: readonly Stop[], route: RouteJson): 
   return {
     stopsBefore,
     doorInMinutes: (door.arriveMs - route.at_ms) / 60_000,
-    door: own ? (doorOf(own) ?? null) : null,
-    otherDoors: others.flatMap((other) => doorOf(other) ?? []),
+    door: own ? (doorOf(own)[0] ?? null) : null,
+    otherDoors: others.flatMap(doorOf),
   };
 }
 
-function doorOf({ door_lat: lat, door_lng: lng }: CarriedJson): Point | undefined {
-  return lat === null || lng === null ? undefined : { lat, lng };
+/** The door of an order, where it is known. */
+function doorOf({ door_lat: lat, door_lng: lng, door_accuracy: accuracyMeters }: CarriedJson) {
+  return lat === null || lng === null ? [] : [{ lat, lng, accuracyMeters: accuracyMeters ?? 0 }];
 }

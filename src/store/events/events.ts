@@ -170,10 +170,14 @@ export async function readEventLag({ sql }: Db): Promise<EventLag> {
  * stay in the index until a vacuum.
  */
 export async function pruneEvents({ sql }: Db, days: number, limit: number): Promise<number> {
+  const isOld = sql`at < now() - make_interval(days => ${days})`;
+  const after = sql`number > (select pruned_number from event_head)`;
+  // Mostly the first one is young, and the others need not be read.
   const [row] = await sql`
     with first as materialized (
-      select number, at, at < now() - make_interval(days => ${days}) as is_old from store_events
-      where number > (select pruned_number from event_head) order by number limit ${limit}
+      select number, at, ${isOld} as is_old from store_events
+      where ${after} and (select ${isOld} from store_events where ${after} order by number limit 1)
+      order by number limit ${limit}
     ), old as materialized (
       select number, at from first
       where number < coalesce((select min(number) from first where not is_old), 1 + (select max(number) from first))

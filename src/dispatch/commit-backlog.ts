@@ -9,7 +9,10 @@ import { atMost, below, MAX_COMMIT_BATCH } from '../limits.ts';
 export const MAX_ORDER_WAIT_MS = 2_000;
 /** Orders of a store alone that may wait on the slowest machine. At most MAX_COMMIT_BATCH, as they are one commit. */
 export const MIN_UNSTORED_ORDERS = 128;
-/** How many times the places that are free a store may hold: it leaves a tenth of its own to others. */
+/**
+ * How many times the places that are free a store may hold. So it leaves a tenth of its own to others, whose orders
+ * wait a tenth longer at most.
+ */
 export const PLACES_PER_FREE = 10;
 /** Orders a second that a process is assumed to store until it has measured its own rate. */
 export const ASSUMED_ORDER_RATE = 1_000;
@@ -69,9 +72,9 @@ export class CommitBacklog {
   }
 
   /**
-   * Whether this store may have no further order: it is full, and the store holds PLACES_PER_FREE times what is left
-   * of the places and of those kept for others. So no flood of some stores takes all of them ("dynamic thresholds",
-   * as in `FairSlots`).
+   * Whether this store may have no further order: it holds PLACES_PER_FREE times the places that are free. A tenth more
+   * are counted than a store alone may take, so that no flood takes the last one ("dynamic thresholds", as in
+   * `FairSlots`).
    */
   isFullFor(store: string): boolean {
     const free = this.#places * (1 + 1 / PLACES_PER_FREE) - this.orders;

@@ -14,7 +14,8 @@ export const onRoute = (sql: Sql): Fragment => sql`
       'orders', (
         select json_agg(json_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'status', o.status,
           'driver_slot', o.driver_slot, 'pickup_lat', o.pickup_lat, 'pickup_lng', o.pickup_lng, 'door_lat', a.lat,
-          'door_lng', a.lng, 'door_accuracy', a.accuracy_meters, 'ready_at', coalesce(o.ready_at, o.created_at), 'deliver_after', o.deliver_after,
+          'door_lng', a.lng, 'door_accuracy', a.accuracy_meters,
+          'ready_at', coalesce(o.ready_at, o.created_at), 'deliver_after', o.deliver_after,
           'deliver_by', ${promisedBy(sql, sql`o`)}) order by o.assigned_at, o.id)
         from orders o left join dropoff_addresses a on a.id = o.dropoff_address_id
         where o.driver_id = v.id and o.status in ${active(sql)}))

@@ -59,7 +59,7 @@ export function recordLatePaid(
     where id in (select order_id from recorded) and payment_status in ('processing', 'failed')
       and (select count(*) from unproven) >= 0`;
   const jobs = refundJob(sql, sql`changed.status in ('cancelled', 'expired')`);
-  // The refund that waited for the charge is due too: the second of the two finds it made, or refused.
+  // A refund that waited for the charge is due too. Of two jobs the later one finds the refund made, or refused.
   const after = sql`${proveAgain(db)}${refundIsDue(sql)}`;
   return changeOrder(db, update, { type: 'payment_paid' }, { before, jobs, after, notice: 'details' });
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './compile.mjs';
 import { install, isInstalled } from './install.mjs';
 import { withLock } from './lock.mjs';
+import { isMended, mend } from './mends.mjs';
 import { whyNotHere } from './platform.mjs';
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -25,13 +26,14 @@ export async function prepare({ onlyMissing = false, rebuild = false } = {}) {
     const installed = () =>
       onlyMissing ? existsSync(join(ROOT, 'node_modules/.package-lock.json')) : isInstalled(ROOT);
     const built = () => !rebuild && (onlyMissing ? existsSync(join(ROOT, 'dist/.build-hash')) : isBuilt(ROOT));
-    if (installed() && built()) return;
+    if (installed() && isMended(ROOT) && built()) return;
     const why = whyNotHere(ROOT);
     if (why !== undefined) throw new Error(why);
     const onWait = () => say('Waiting for another command that is preparing this folder');
     await withLock(join(ROOT, 'dist'), WAIT_MS, onWait, async (holdFor) => {
       // The other command may have done it already.
       if (!installed()) await install(ROOT, say, holdFor);
+      if (!isMended(ROOT)) mend(ROOT);
       await loadTransport();
       if (!built()) await build(ROOT, say, holdFor);
     });

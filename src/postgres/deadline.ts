@@ -115,8 +115,7 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
 
 /**
  * What an unsent statement may get instead of a connection, for which it waits on, within its deadline: that the one
- * opened for it led to a standby, or how the connection before was ended with a statement on it, which the client tells
- * the first statement of the next one (postgres 3.4.9).
+ * opened for it led to a standby, or was ended by the database as it logged in.
  */
 const OF_CONNECTIONS: ReadonlySet<unknown> = new Set(['CONNECTION_DESTROYED', '57P01', '57P02']);
 const isOfConnection = (error: unknown): boolean =>

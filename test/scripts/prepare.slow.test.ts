@@ -13,10 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CHANGES } from '../../scripts/mends.mjs';
 import { type Child, runNode } from '../harness/child.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../scripts');
-const OWN = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs'];
+const OWN = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs', 'mends.mjs'];
+const UNMENDED = CHANGES.map(([before]) => before).join('\n');
 
 /** An npm that notes its call and makes the packages the pre-step and this test's build need. */
 const NPM = `
@@ -32,6 +34,8 @@ const NPM = `
   put('node_modules/typescript/bin/tsc', "const fs = require('fs'); const text = fs.readFileSync('src/a.ts', 'utf8');"
     + "fs.appendFileSync('tsc-calls', 'x'); if (text.includes('wrong')) { console.log('a.ts is wrong'); process.exit(2); }"
     + "fs.mkdirSync('dist', { recursive: true }); fs.writeFileSync('dist/a.js', text);");
+  put('node_modules/postgres/package.json', JSON.stringify({ version: '3.4.9' }));
+  put('node_modules/postgres/src/connection.js', fs.readFileSync('connection.js', 'utf8'));
   put('node_modules/.package-lock.json', fs.readFileSync('package-lock.json', 'utf8'));
 `;
 
@@ -47,6 +51,7 @@ beforeEach(() => {
     "import { prepare } from './prepare.mjs'; await prepare(JSON.parse(process.argv[2] ?? '{}'));",
   );
   put('npm-cli.js', NPM);
+  put('connection.js', UNMENDED);
   put('package.json', '{"type":"module","dependencies":{"uWebSockets.js":"*"}}');
   put('package-lock.json', lockOf({ a: '1.0.0' }));
   put('tsconfig.json', '{}');
@@ -138,6 +143,20 @@ describe('the pre-step', () => {
     rmSync(join(root, 'node_modules/.sameday-lock-hash'));
     await prepare();
     expect(npmCalls()).toBe(2);
+  });
+
+  it('mends the Postgres client, also where a person has installed it', async () => {
+    const client = 'node_modules/postgres/src/connection.js';
+    await prepare();
+    expect(CHANGES.filter(([, after]) => !read(client).includes(after ?? ''))).toEqual([]);
+    put(client, UNMENDED);
+    await prepare();
+    expect([read(client) === UNMENDED, npmCalls(), builds()]).toEqual([false, 1, 1]);
+    put(client, UNMENDED);
+    put('node_modules/postgres/package.json', JSON.stringify({ version: '9.9.9' }));
+    const other = start();
+    expect(await other.ended).toBe(1);
+    expect(other.errors()).toContain('not 9.9.9');
   });
 
   it('tries npm once more when it fails, and then says so', async () => {

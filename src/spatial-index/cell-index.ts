@@ -130,7 +130,7 @@ export class CellIndex {
     const others: number[] = [];
     for (let from = 0; from < members.length; ) {
       const to = builder.endOfCoarse(from);
-      if (this.cells.leafAt(paths[from] as number) === NO_CELL) builder.divide(from, to);
+      if (!this.cells.hasCoarse(paths[from] as number)) builder.divide(from, to);
       else for (const member of members.subarray(from, to)) others.push(member);
       from = to;
     }

@@ -54,6 +54,11 @@ export class Cells {
     return this.boxes[cell] as CellBox;
   }
 
+  /** Whether the coarse cell of a path is there, divided or not. */
+  hasCoarse(path: CellPath): boolean {
+    return this.coarse[coarseCell(path)] !== NO_CELL;
+  }
+
   /** The leaf that a path leads to; `NO_CELL` if there is none. */
   leafAt(path: CellPath): number {
     const { links } = this;

@@ -63,6 +63,18 @@ describe('members that are inserted at once', () => {
     });
   }
 
+  it('leave those where they are who stand in the other half of a divided cell', () => {
+    const index = located(5_000, 40_000);
+    const isNorth = (member: number): boolean =>
+      index.members.lat(member) > (TOWNS[member % 3] as (typeof TOWNS)[number]).lat;
+    index.putAll(numbers(0, 5_000), tiersOf);
+    for (const member of numbers(0, 5_000)) if (isNorth(member)) index.remove(member);
+    for (const member of numbers(0, 5_000)) if (member % 2 === 0) index.remove(member);
+    index.putAll(numbers(0, 5_000), tiersOf);
+    const everybody = membersByCell(index, EVERY).flat();
+    expect(everybody.sort((a, b) => a - b)).toEqual(numbers(0, 5_000));
+  });
+
   it('join those already there, and count once if they are named twice', () => {
     const index = located(5_000, 5_000);
     for (const member of numbers(0, 300)) if (member % 3 === 0) index.put(member, EVERY_SET - 1);

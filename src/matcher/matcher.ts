@@ -99,7 +99,7 @@ export class Matcher {
   /**
    * Takes the rows of the tier table. A tier that is new is served at once by every driver whose row names
    * it; orders of a tier that is gone wait, and get no driver until its row is back. A change of the set of
-   * tiers goes through all drivers and waiting orders, which takes 0.1 to 1 s for a million drivers.
+   * tiers, of a mode or of a weight goes through all drivers and waiting orders, which takes 0.1 to 1 s for a million drivers.
    *
    * @throws for more than `MAX_TIERS` rows; the rows of before stay
    */

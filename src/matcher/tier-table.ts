@@ -16,22 +16,23 @@ export class TierTable {
   }
 
   /**
-   * Takes new rows. True if a tier came or went, or has another dispatch mode. Throws, without effect, for more
-   * than `MAX_TIERS` rows.
+   * Takes new rows. True if a tier came or went, or has another dispatch mode or weight. Throws, without effect, for
+   * more than `MAX_TIERS` rows.
    */
   replace(rows: Tiers): boolean {
     if (rows.size > MAX_TIERS) {
       throw new Error(`The tier table has ${rows.size} rows, but the matcher holds at most ${MAX_TIERS} tiers.`);
     }
-    const isOtherMode = Array.from(rows.values()).some(({ id, dispatchMode }) => {
-      return this.rows.get(id)?.dispatchMode !== dispatchMode;
+    const isOther = Array.from(rows.values()).some(({ id, dispatchMode, weight }) => {
+      const before = this.rows.get(id);
+      return before?.dispatchMode !== dispatchMode || before.weight !== weight;
     });
     this.rows = rows;
     const gone = [...this.numbers.keys()].filter((id) => !rows.has(id));
     const fresh = [...rows.keys()].filter((id) => !this.numbers.has(id));
     for (const id of gone) this.numbers.delete(id);
     for (const id of fresh) this.numbers.set(id, this.smallestFreeNumber());
-    return isOtherMode || gone.length + fresh.length > 0;
+    return isOther || gone.length + fresh.length > 0;
   }
 
   get(id: TierId): Tier | undefined {

@@ -57,7 +57,7 @@ export class PlannedDrivers {
 
   /**
    * @param orders the orders that are planned
-   * @param carries told of each order that a driver carries, which the planner forgets with that
+   * @param carries told of each order that a driver carries; of one on board whose door is next the planner is not told
    */
   constructor(
     matcher: Pick<Matcher, 'planned' | 'driver'>,
@@ -240,9 +240,9 @@ export class PlannedDrivers {
     const hasRoom = driver.carried.length < asPlanned.room;
     const stops = isIdle(driver) ? [] : stopsOf(asPlanned);
     const known = { ...planned.versionOf(id), isIdle: isIdle(driver), hasRoom, isNear, stops };
-    for (const { orderId } of driver.carried) this.#carries(orderId);
     this.#known.set(id, known);
     this.#planner.putDriver(asPlanned, nowMs);
+    for (const { orderId } of driver.carried) this.#carries(orderId);
     return known;
   }
 

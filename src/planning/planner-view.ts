@@ -65,8 +65,7 @@ export class PlannerView {
   constructor(matcher: ViewedMatcher, travelMs: Rules['travelMs'] = modelTravelMs) {
     this.#matcher = matcher;
     this.planner = new Planner(this.#rules(travelMs));
-    // So that an order that was told in vain comes back, it is forgotten here, too.
-    this.#drivers = new PlannedDrivers(matcher, this.planner, this.#orders, (id) => this.#orders.delete(id));
+    this.#drivers = new PlannedDrivers(matcher, this.planner, this.#orders, (id) => this.#drop(id));
     for (const id of matcher.planned.waitingIds()) {
       matcher.planned.takeBack(id);
       this.#changedOrders.add(id);
@@ -101,6 +100,8 @@ export class PlannerView {
   }
 
   tiersChanged(): void {
+    // A copy is not the order that the matcher names next, so that it is put again with the weight of today.
+    for (const [id, order] of this.#orders) this.#orders.set(id, { ...order });
     this.#drivers.lookAtAll();
   }
 
@@ -247,8 +248,7 @@ export class PlannerView {
     const known = this.#orders.get(id);
     const order = this.#matcher.planned.open(id);
     if (!order || (order.dueMs ?? 0) > this.#nowMs + PLANNED_AHEAD_MS) {
-      if (known) this.planner.dropOrder(id, this.#nowMs);
-      this.#orders.delete(id);
+      this.#drop(id);
       if (this.#matcher.isWaiting(id) && this.#matcher.holderOf(id) !== undefined) this.#carried.add(id);
       return;
     }
@@ -261,12 +261,17 @@ export class PlannerView {
       const last = this.#lastBehind(order);
       this.#matcher.planned.leave(last?.orderId ?? id);
       if (!last) return;
-      this.planner.dropOrder(last.orderId, this.#nowMs);
-      this.#orders.delete(last.orderId);
+      this.#drop(last.orderId);
     }
     this.#orders.set(id, order);
     this.#drivers.makeNearKnown(order, this.#nowMs);
     this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)?.weight ?? 1), this.#nowMs);
+  }
+
+  /** An order that was told in vain comes back, as it is not known any more. */
+  #drop(id: string): void {
+    this.planner.dropOrder(id, this.#nowMs);
+    this.#orders.delete(id);
   }
 
   #rules(travelMs: Rules['travelMs']): Rules {

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
+import type { Tier } from '../../src/domain/tier.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { PLANNER_LOOK_MS } from '../../src/limits.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
@@ -150,6 +151,28 @@ test('drivers serve a tier that comes while they are known', () => {
   matcher.wait(order('first'));
   view.flush(NOW, () => false);
   expect(driverOf(view, 'first')).toBe('driver');
+});
+
+test('an order that a driver has fetched unseen is planned for nobody', () => {
+  const near = { ...driver('near', STORE), capacity: 2 };
+  const { matcher, view } = smallView(near);
+  matcher.wait(order('second'));
+  flush(view, NOW);
+  const fetched = carrying('first', { step: 'on_board', pickup: STORE, dropoff: { ...STORE, lat: STORE.lat + 0.01 } });
+  matcher.unwait('first');
+  matcher.putDriver({ ...near, carried: [fetched] });
+  flush(view, NOW);
+  expect([driverOf(view, 'second'), view.planner.estimate('first')]).toEqual(['near', undefined]);
+});
+
+test('orders that wait have the weight that their tier has now', () => {
+  const { matcher, view } = smallView();
+  const put = vi.spyOn(view.planner, 'putOrder');
+  const standard = TIERS.get('standard') as Tier;
+  matcher.setTiers(new Map([...PLANNED, ['standard', { ...standard, dispatchMode: 'planned', weight: 7 }]]));
+  flush(view, NOW);
+  flush(view, NOW);
+  expect(put.mock.calls.map(([{ id, weight }]) => [id, weight])).toEqual([['first', 7]]);
 });
 
 test('one who is in reach of no planned order costs no look, whatever they do', () => {

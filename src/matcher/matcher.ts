@@ -26,6 +26,8 @@ import { countsFrom, queryFor, type WaitingOrder } from './waiting-order.ts';
  * fewer, in proportion, for one who carries more. A route of 4 takes 0.1 ms to plan, one of 20 some 10 ms.
  */
 const MAX_POOL_ORDERS = 32;
+/** Most waiting orders of a store that are looked at to find them: others are the planner's, or their doors are unknown. */
+const MAX_POOL_LOOKS = 256;
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, WaitingOrder, WaitReason };
 export { countsFrom };
@@ -44,8 +46,8 @@ export type AssignOutcome = 'assigned' | 'driver_lost' | 'held' | 'order_gone';
  * A driver is available for an order who is on duty, carries nothing, reported a position within
  * `POSITION_FRESH_MS`, serves the order's tier, is within its radius, has a vehicle for its size and is
  * back before they go home. So is one who has room and goes to that store anyway (`pools.ts`). "Nearest"
- * is by `distanceMeters`, exactly; of drivers at the same distance the one who has been free longest
- * counts as nearer, then the one with the smaller id.
+ * is by `distanceMeters`, exactly; of drivers at the same distance the one who has been free longest, as far as
+ * this process knows, counts as nearer, then the one with the smaller id.
  *
  * A new order claims its driver before its row is written. {@link claimNearest} comes first, then the write.
  * After a write that succeeded nothing is needed, though {@link claim} restores what a read in between may
@@ -388,10 +390,12 @@ export class Matcher {
     if (slot === undefined || retailerId === undefined) return undefined;
     let best: (FoundOrder & { readonly addedMinutes: number }) | undefined;
     // A longer route takes longer to plan.
-    const most = Math.ceil(MAX_POOL_ORDERS / this.slots.carriedOf(slot).length);
-    for (const order of this.waiting.firstOfRetailer(retailerId, most)) {
+    let left = Math.ceil(MAX_POOL_ORDERS / this.slots.carriedOf(slot).length);
+    for (const order of this.waiting.firstOfRetailer(retailerId, MAX_POOL_LOOKS)) {
       const pooled = this.assigning.has(order.orderId) ? undefined : this.poolOrder(order, nowMs);
-      const found = pooled && this.pools.weigh(slot, pooled, nowMs);
+      if (!pooled) continue;
+      if (left-- === 0) break;
+      const found = this.pools.weigh(slot, pooled, nowMs);
       if (found && (!best || found.addedMinutes < best.addedMinutes)) best = { ...found, orderId: order.orderId };
     }
     return best && { orderId: best.orderId, distanceMeters: best.distanceMeters };

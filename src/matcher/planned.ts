@@ -93,6 +93,11 @@ export class PlannedOrders {
     return this.#sources.later.dueBy(untilMs);
   }
 
+  /** The orders that were left to whoever is free, the first one first. */
+  leftIds(): string[] {
+    return this.#sources.waiting.leftIds();
+  }
+
   /** Leaves an order to whoever is free, as there is no room for it in the plan. */
   leave(orderId: string): void {
     this.#sources.waiting.leave(orderId);

@@ -65,6 +65,11 @@ export class WaitingOrders {
     this.mark(orderId, (number) => this.left.delete(number));
   }
 
+  /** The orders that were left, the first one first. */
+  leftIds(): string[] {
+    return Array.from(this.left, (number) => (this.orders[number] as WaitingOrder).orderId);
+  }
+
   get size(): number {
     return this.numbers.size;
   }

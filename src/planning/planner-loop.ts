@@ -106,8 +106,10 @@ export function startPlannerLoop(parts: PlannerLoopParts): PlannerLoop {
 
   function end(): void {
     if (turn) logger.info({ epoch: turn.lease.epoch }, 'this process plans no more');
-    turn?.passes.close();
+    const ended = turn;
     turn = null;
+    ended?.passes.close();
+    ended?.view.close();
     clearTimeout(lookTimer);
     nextLookMs = Number.POSITIVE_INFINITY;
     looked();

@@ -176,17 +176,19 @@ export class PlannerView {
     this.#takeBackLeft();
   }
 
-  /** Takes back orders that were left, the longest waiting first, as far as there is room. */
+  /** Takes back orders that were left, the first one first, as far as there is room. */
   #takeBackLeft(): void {
+    if (this.isFull) return;
     const { planned } = this.#matcher;
-    if (this.isFull || this.#matcher.waitingCount() <= this.#orders.size) return;
-    let room = LEAST_PLANNED_ORDERS;
-    for (const id of planned.waitingIds()) {
-      if (this.#orders.has(id)) continue;
-      if (room-- === 0) break;
+    for (const id of planned.leftIds().slice(0, LEAST_PLANNED_ORDERS)) {
       planned.takeBack(id);
       this.#changedOrders.add(id);
     }
+  }
+
+  /** Leaves no order to whoever is free any more, as another process plans. To be called when nobody listens. */
+  close(): void {
+    for (const id of this.#matcher.planned.leftIds()) this.#matcher.planned.takeBack(id);
   }
 
   /**

@@ -179,6 +179,14 @@ describe('waiting orders of a store', () => {
     expect(idsOf('roomy')).toEqual(['a in 0', 'on-the-way in 1']);
   });
 
+  it('go along behind many whose doors nobody knows', () => {
+    put('roomy', 100);
+    claim('a');
+    for (let n = 0; n < 50; n++) wait(`unknown${n}`, 1_500, { dropoff: null });
+    wait('b', 1_500);
+    expect(matcher.bestWaitingFor('roomy', NOW)?.orderId).toBe('b');
+  });
+
   it('do not go along while their store is held', () => {
     put('roomy', 100);
     claim('a');

@@ -125,6 +125,30 @@ describe('the planner in the service', () => {
     expect(left.map((id) => world.matcher.planned.open(id)?.orderId)).toEqual(left);
   });
 
+  it.each([0, LEAST_PLANNED_ORDERS])('takes them back beside orders for later and %i of a held store', async (held) => {
+    const later = LEAST_PLANNED_ORDERS - 10;
+    for (let n = 0; n < later; n++) world.matcher.wait(order(`later${n}`, { dueMs: NOW + 90 * MINUTE }));
+    for (let n = 0; n < held; n++) world.matcher.wait(order(`held${n}`, { retailerId: 'held' }));
+    world.matcher.setHold({ retailerId: 'held', reason: 'payment_required', credit: 0 });
+    await pass(PLANNER_PASS_MS);
+    const all = Array.from({ length: 12 }, (_, n) => `o${n}`);
+    for (const id of all) world.matcher.wait(order(id));
+    await pass(PLANNER_LOOK_MS);
+    expect(all.filter((id) => world.matcher.planned.open(id) === undefined)).toEqual(['o10', 'o11']);
+    for (const id of all.slice(0, 2)) world.matcher.unwait(id);
+    await pass(2 * PLANNER_PASS_MS);
+    expect(world.matcher.planned.leftIds()).toEqual([]);
+  });
+
+  it('leaves nothing to whoever is free once another process plans', async () => {
+    for (let n = 0; n <= LEAST_PLANNED_ORDERS; n++) world.matcher.wait(order(`o${n}`));
+    await pass(PLANNER_LOOK_MS);
+    expect(world.matcher.planned.leftIds()).toEqual([`o${LEAST_PLANNED_ORDERS}`]);
+    world.epoch = null;
+    await pass(PLANNER_LEASE_MS);
+    expect(world.matcher.planned.leftIds()).toEqual([]);
+  });
+
   it('plans the order of another store in place of the last one of a store that floods it', async () => {
     const flood = Array.from({ length: LEAST_PLANNED_ORDERS }, (_, n) => `o${n}`);
     for (const [n, id] of flood.entries()) world.matcher.wait(order(id, { fairStartMs: NOW + n * MINUTE }));

@@ -3,14 +3,15 @@ import type { Plan } from './plan.ts';
 import type { Route, Stop, Task } from './route.ts';
 import type { Alternative, Tell, ToldStop } from './types.ts';
 
-/** How long before they are at a store drivers are told of what more they fetch there. */
+/** How long before they leave a stop drivers are told of what more they fetch there, and of where they go next. */
 const PLANNER_JOIN_MS = 5 * 60_000;
 /** Most of the next best drivers that a reason names. */
 const PLANNER_ALTERNATIVES = 3;
 
 /**
  * What a driver is to be told by now: a driver who is free is told of the next pickup when waiting any longer
- * would make it late, and one at a store of what more is fetched there. Null while there is nothing.
+ * would make it late, one at a store of what more is fetched there, and one at any stop of the store that comes next.
+ * Null while there is nothing.
  *
  * @param untilMs the time of the next look; who has to leave before it is told now
  */
@@ -21,7 +22,7 @@ export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const waitsForParcel = stops.length === 2 && first.task.order.readyMs > untilMs;
   const headStartMs = waitsForParcel ? plan.rules.headStartMs : 0;
   const isFree = Math.max(driver.freeAtMs, driver.onDutyMs) < untilMs && route.leaveMs - headStartMs < untilMs;
-  const end = isFree ? endOfTell(plan, route) : endOfSameStop(plan, route, untilMs);
+  const end = isFree ? endOfTell(plan, route) : endBeforeLeaving(plan, route, untilMs);
   // The time may have gone on since the route was planned, so that a shift ends too early.
   if (end === 0 || !plan.isAllowed(route)) return null;
   const tasks = new Set<Task>();
@@ -47,12 +48,22 @@ function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
   return end;
 }
 
-/** What is ready at the store where the driver is, or soon will be: they have to know before they leave it. */
-function endOfSameStop({ rules }: Plan, { stops, driver, place }: Route, untilMs: number): number {
-  // Who is overdue at the store is still there, and has to be told all the more.
+/** What a driver has to know before they leave the stop where they are, or soon will be. */
+function endBeforeLeaving({ rules }: Plan, route: Route, untilMs: number): number {
+  const { stops, driver, place } = route;
+  // Who is overdue at a stop is still there, and has to be told all the more.
   const { soonestMs = driver.freeAtMs } = driver;
   const isSoon = soonestMs < untilMs + rules.pickupBeforeMs + rules.pickupAfterMs + PLANNER_JOIN_MS;
-  if (!rules.extendsTold || !driver.isPickingUp || !isSoon) return 0;
+  if (!rules.extendsTold || !isSoon) return 0;
+  if (stops[0]?.place.isAt(place)) return driver.isPickingUp ? endOfReady(route, soonestMs) : 0;
+  // On the way to their stop they are not told of a store behind it: it may still change. Nor are those at their last
+  // one, who are free then.
+  const goesOn = driver.soonestMs !== undefined && route.toldEnd > 0 && route.leaveMs <= driver.freeAtMs;
+  return goesOn ? Math.min(endOfPickups(stops), driver.spare ?? 0) : 0;
+}
+
+/** What is ready at the store when the driver leaves it. */
+function endOfReady({ stops, place }: Route, soonestMs: number): number {
   const isReady = ({ isPickup, place: at, task: { order } }: Stop) =>
     isPickup && at.isAt(place) && order.readyMs <= soonestMs;
   const end = stops.findIndex((stop) => !isReady(stop));

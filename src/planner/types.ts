@@ -35,6 +35,8 @@ export type PlannedDriver = {
   readonly freeAtMs: number;
   /** For one who is at the stop: when they may leave it, however long they have been there. */
   readonly soonestMs?: number | undefined;
+  /** How many more orders they may be given before they have done that stop, which takes room until then. */
+  readonly spare?: number | undefined;
   /** Whether the stop at `place` is a pickup, so that a further parcel of that store takes no stop more. */
   readonly isPickingUp: boolean;
   readonly onDutyMs: number;

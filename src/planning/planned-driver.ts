@@ -38,6 +38,7 @@ export function plannedDriver(
     place: next?.point ?? { lat: position.lat, lng: position.lng },
     freeAtMs: freeAtMs + slipOf(driver.id, stops, freeAtMs),
     soonestMs: isThere ? freeAtMs : undefined,
+    spare: roomOf(driver) - carried.length,
     isPickingUp: next?.kind === 'pickup',
     onDutyMs: 0,
     offDutyMs: driver.onDutyUntilMs ?? Number.POSITIVE_INFINITY,

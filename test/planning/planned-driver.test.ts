@@ -29,6 +29,7 @@ describe('a driver for the planner', () => {
       onDutyMs: 0,
       offDutyMs: NOW + MINUTE,
       room: 3,
+      spare: 3,
       metersPerMinute: METERS_PER_MINUTE.bike,
       told: [],
     });

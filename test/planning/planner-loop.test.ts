@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Point } from '../../src/geo/point.ts';
 import { PLANNER_LOOK_MS } from '../../src/limits.ts';
 import { PLANNER_PASS_MS } from '../../src/planning/planned-drivers.ts';
 import { PLANNER_LEASE_MS } from '../../src/planning/planner-lease.ts';
 import { LEAST_PLANNED_ORDERS } from '../../src/planning/planner-view.ts';
 import { driver, MINUTE, NOW, order, PlannedWorld, pass, STORE, tiersOf } from '../dispatch/planned-world.ts';
+import { carrying } from '../matcher/carrying.ts';
 
 let world: PlannedWorld;
 beforeEach(async () => {
@@ -48,6 +50,20 @@ describe('the planner in the service', () => {
     world.matcher.release('busy', Date.now(), 'first');
     await pass(PLANNER_LOOK_MS);
     expect(world.gave()).toEqual(['first to busy', 'next to busy']);
+  });
+
+  it.each([
+    [3, ['y to d']],
+    [2, []],
+  ])('tells a driver at a door, with room for %i, of the store that comes before the next one', async (capacity, told) => {
+    const kilometers = (north: number) => ({ lat: STORE.lat + north / 111.2, lng: STORE.lng });
+    const parcel = (orderId: string, slot: number, dropoff: Point) =>
+      carrying(orderId, { step: 'on_board', pickup: STORE, dropoff, slot, deliverByMs: NOW + 300 * MINUTE });
+    const carried = [parcel('a', 0, kilometers(1)), parcel('b', 1, kilometers(5))];
+    world.matcher.putDriver(driver('d', { capacity, carried, position: { ...kilometers(1), atMs: NOW + 1_000 * MINUTE } }));
+    world.matcher.wait(order('y', { retailerId: 'other', point: kilometers(2), dropoff: kilometers(4) }));
+    await pass(MINUTE);
+    expect(world.gave()).toEqual(told);
   });
 
   it('gives what is meant for a busy driver to one who comes on duty and is there sooner', async () => {

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { connect as dial, isIP, type Socket } from 'node:net';
+import { connect as dial, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import postgres from 'postgres';
 import { below, DB_CONNECTIONS, QUERY_DEADLINE_MS, STATEMENT_TIMEOUT_MS } from '../limits.ts';
 import type { Breaker } from './breaker.ts';
 import { boundStatements } from './deadline.ts';
 import { urlsOfHosts } from './hosts.ts';
+import { type Host, hostOf, readUrl } from './read-url.ts';
 import { ARRAY_OF_ELEMENT, CLIENT_TYPES } from './types.ts';
 
 /** Silence beyond the statement time-out after which a connection that owes an answer counts as dead. */
@@ -71,7 +70,7 @@ export function connect(options: {
   readonly breaker?: Breaker;
   readonly onnotice?: (notice: { readonly [field: string]: string }) => void;
 }): Sql {
-  const { url, tls } = readTls(options.url);
+  const { url, tls } = readUrl(options.url);
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const urls = urlsOfHosts(url);
   const sockets = createSockets(urls.map(hostOf), options.firstHost ?? 0, options.onDial);
@@ -126,14 +125,6 @@ type Address = {
   readonly port: readonly number[];
   readonly path?: string | false;
 };
-type Host = { readonly host: string; readonly port: number };
-
-/** Null where the URL names none, so that the client's own default counts. */
-function hostOf(url: string): Host | null {
-  const { hostname, port } = new URL(url);
-  if (hostname === '') return null;
-  return { host: decodeURIComponent(hostname).replace(/^\[|\]$/g, ''), port: port === '' ? 5432 : Number(port) };
-}
 
 type Sockets = {
   /** Opens the pool's next socket, to the host that answered last, or else to the next one. */
@@ -220,49 +211,6 @@ function createSockets(
     close() {
       isClosed = true;
       for (const socket of all.keys()) socket.destroy();
-    },
-  };
-}
-
-/** What a file that cannot be read is called, which of other files says the code of the system. */
-export const AUTHORITY_UNREADABLE = 'AUTHORITY_UNREADABLE';
-
-function readAuthority(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw Object.assign(new Error('The file of sslrootcert cannot be read', { cause }), { code: AUTHORITY_UNREADABLE });
-  }
-}
-
-/**
- * Reads the TLS settings of a URL that asks for verification. The client would send `sslrootcert` to the
- * server as a setting, and would check the certificate of a host given as an address against the name
- * `localhost`.
- */
-function readTls(url: string): { url: string; tls?: ConnectionOptions } {
-  const [base = '', search] = url.split('?', 2);
-  const params = new URLSearchParams(search);
-  const file = params.get('sslrootcert');
-  const mode = params.get('sslmode');
-  const verifies = mode === 'verify-full' || mode === 'verify-ca' || file !== null;
-  if (!verifies || mode === 'disable') return { url };
-  params.delete('sslrootcert');
-  params.delete('sslmode');
-  const rest = params.toString();
-  const addresses = urlsOfHosts(base).flatMap((each) => hostOf(each)?.host ?? []);
-  return {
-    url: rest === '' ? base : `${base}?${rest}`,
-    tls: {
-      ...(file === null || file === 'system' ? {} : { ca: readAuthority(file) }),
-      // verify-ca trusts the authority and leaves the name unchecked.
-      checkServerIdentity: (name, certificate) => {
-        if (mode === 'verify-ca') return undefined;
-        // For an address the client says `localhost`: any of those in the URL will do.
-        const names = addresses.includes(name) ? [name] : addresses.filter((address) => isIP(address) !== 0);
-        const errors = (names.length > 0 ? names : [name]).map((each) => checkServerIdentity(each, certificate));
-        return errors.every((error) => error !== undefined) ? errors[0] : undefined;
-      },
     },
   };
 }

@@ -1,4 +1,4 @@
-import { AUTHORITY_UNREADABLE } from '../postgres/connect.ts';
+import { AUTHORITY_UNREADABLE } from '../postgres/read-url.ts';
 
 /** What an operator does about an error of the database or of Redis, by its code. */
 const DATABASE: Readonly<Record<string, readonly string[]>> = {

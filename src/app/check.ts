@@ -21,6 +21,7 @@ import { urlBelow } from '../vendors/get-json.ts';
 import { createHttpExchange, type ExchangeReply } from '../vendors/http-exchange.ts';
 import type { RetryLater } from '../vendors/retry-later.ts';
 import { withTimeout } from '../with-timeout.ts';
+import { tryQueuePool } from './queues.ts';
 import { openStripe, openTwilio } from './vendors.ts';
 
 /** Most by which this machine's clock may differ from Postgres's: signatures of vendors hold for minutes. */
@@ -51,7 +52,7 @@ class Unknown extends Error {}
 type Try = (config: Config, isRoll: boolean) => Promise<string> | '' | null;
 
 const TRIES: Readonly<Record<string, Try>> = {
-  DATABASE_URL: ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, readVersion),
+  DATABASE_URL: tryDatabase,
   'the schema': ({ databaseUrl }, isRoll) => databaseUrl && onDatabase(databaseUrl, (sql) => readSchema(sql, isRoll)),
   'the clock': ({ databaseUrl }) => databaseUrl && onDatabase(databaseUrl, compareClocks),
   REDIS_URL: ({ redisUrl }) => redisUrl && tryRedis(redisUrl),
@@ -87,6 +88,18 @@ async function check(setting: string, attempt: Try, config: Config, isRoll: bool
     const { name, code } = errorFields(error);
     return { setting, status: 'failed', says: known ?? `fails: ${name}${code ? ` ${code}` : ''}` };
   }
+}
+
+function tryDatabase({ databaseUrl, redisUrl }: Config): Promise<string> | '' | null {
+  return (
+    databaseUrl &&
+    onDatabase(databaseUrl, async (sql) => {
+      const says = await readVersion(sql);
+      // The queues have a client of their own.
+      if (!redisUrl) await tryQueuePool(databaseUrl);
+      return says;
+    })
+  );
 }
 
 async function onDatabase(url: string, ask: (sql: Sql) => Promise<string>): Promise<string> {

@@ -13,6 +13,7 @@ import type { Closers } from '../runtime/closers.ts';
 import type { Database } from '../runtime/database.ts';
 import { refuseWrongRedis } from '../runtime/redis-check.ts';
 import { redisCode, redisRemedy } from '../runtime/remedies.ts';
+import { asDatabaseError } from '../runtime/start-error.ts';
 import { WEBHOOK_QUEUES } from '../store/events/webhook-parts.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
@@ -34,6 +35,9 @@ const QUEUE_STATEMENT_MS = 25_000;
 const BULLMQ_BLOCK_MS = 10_000;
 /** Longest wait of a stop for the last mark of what Redis has, so that a silent server leaves time for other parts. */
 const LAST_MARK_MS = 500;
+
+const BULLMQ_SCHEMA = 'bullmq';
+const QUEUES_NAME = 'sameday-queues';
 
 below({ BULLMQ_BLOCK_MS }, { REDIS_SILENCE_MS });
 below({ QUEUE_STATEMENT_MS }, { QUEUE_QUERY_MS });
@@ -74,17 +78,11 @@ export async function openQueueBackend(
     await refuseWrongRedis(config.redisUrl);
     return { kind: 'redis', connection: openRedis(config.redisUrl, logger, closers), prefix: 'sameday' };
   }
-  const pools = pgPools(database.url, 'bullmq');
-  const settings = { application_name: 'sameday-queues' };
-  const setUp = pools.open({ ...settings, max: 1 });
+  const pools = pgPools(database.url, BULLMQ_SCHEMA);
   // On a pool without a query time-out, because it may wait for another process that migrates.
-  try {
-    await migrateOnPrimary(setUp, pools.hosts);
-  } finally {
-    await setUp.end();
-  }
+  await onOne(pools, migrateQueues).catch(asDatabaseError);
   const pool = pools.open({
-    ...settings,
+    application_name: QUEUES_NAME,
     max: QUEUE_DB_CONNECTIONS,
     keepAlive: true,
     query_timeout: QUEUE_QUERY_MS,
@@ -97,13 +95,30 @@ export async function openQueueBackend(
   return { kind: 'postgres', pool };
 }
 
-/** Each try that meets a standby makes the next one ask the next host. */
-async function migrateOnPrimary(pool: Pool, tries: number): Promise<void> {
+/** Opens a connection as the queues on Postgres do, and closes it. Rejects where they could not. */
+export function tryQueuePool(url: string): Promise<void> {
+  return onOne(pgPools(url, BULLMQ_SCHEMA), async (pool) => {
+    await pool.query('select 1');
+  });
+}
+
+/** Works on a pool of one connection, which it closes. */
+async function onOne(pools: ReturnType<typeof pgPools>, work: (pool: Pool) => Promise<void>): Promise<void> {
+  const pool = pools.open({ application_name: QUEUES_NAME, max: 1 });
   try {
-    await migrateQueues(pool);
+    await onPrimary(() => work(pool), pools.tries);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Each try that fails, as where it meets a standby, makes the next one ask the next host. */
+async function onPrimary(work: () => Promise<void>, tries: number): Promise<void> {
+  try {
+    await work();
   } catch (error) {
     if (tries <= 1) throw error;
-    await migrateOnPrimary(pool, tries - 1);
+    await onPrimary(work, tries - 1);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { urlsOfHosts } from './hosts.ts';
+import { readUrl } from './read-url.ts';
 
 /** Longest time to open a connection and log in. A host that stands still would never end it. */
 const PG_CONNECT_TIMEOUT_MS = 4_000;
@@ -7,13 +8,14 @@ const PG_CONNECT_TIMEOUT_MS = 4_000;
 /**
  * Opens pools of the client that BullMQ knows, whose connections all lead to a primary: one to a standby is
  * closed. Whoever asked for it gets an error and asks again, and then the next host of the URL is tried. The
- * pools stay with a host until it fails. `hosts` is the number of tries after which each was asked.
+ * pools stay with a host until it fails. `tries` is the number of tries after which each was asked: with
+ * `sslmode=prefer` each twice, with TLS and without. TLS is set in the URL, see `connect`.
  *
  * @param schema where names without a schema are looked for. It is set by a statement, as a pooler refuses the setting
  *   at the start of a connection
  */
-export function pgPools(url: string, schema: string): { open(settings: PoolConfig): Pool; readonly hosts: number } {
-  const urls = urlsOfHosts(url);
+export function pgPools(url: string, schema: string): { open(settings: PoolConfig): Pool; readonly tries: number } {
+  const ways = waysTo(url);
   let turn = 0;
 
   class HostClient extends Client {
@@ -21,12 +23,14 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
 
     constructor(config?: string | ClientConfig) {
       const settings = typeof config === 'string' ? {} : config;
-      const connectionString = urls[turn % urls.length] as string;
-      super({ ...settings, connectionString, connectionTimeoutMillis: PG_CONNECT_TIMEOUT_MS });
+      super({ ...settings, ...ways[turn % ways.length], connectionTimeoutMillis: PG_CONNECT_TIMEOUT_MS });
       const asked = turn;
-      this.once('end', () => {
+      const failed = () => {
         if (!this.isPrimary && asked === turn) turn++;
-      });
+      };
+      this.once('end', failed);
+      // Whoever asked is told of these before the end, and asks again at once.
+      for (const event of ['error', 'errorMessage']) this.connection.once(event, failed);
     }
   }
 
@@ -44,6 +48,16 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
   const own: object = { Client: HostClient, onConnect: asPrimary };
   return {
     open: (settings) => new Pool({ ...settings, ...own }),
-    hosts: urls.length,
+    tries: ways.length,
   };
+}
+
+/** How each host is asked, in turn. This client knows no `prefer`. */
+function waysTo(url: string): Pick<ClientConfig, 'connectionString' | 'ssl'>[] {
+  const { url: plain, tls } = readUrl(url);
+  const modes =
+    tls === 'prefer'
+      ? [{ ssl: { rejectUnauthorized: false } }, { ssl: false }]
+      : [tls === undefined ? {} : { ssl: tls }];
+  return urlsOfHosts(plain).flatMap((connectionString) => modes.map((mode) => ({ connectionString, ...mode })));
 }

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import * as queues from '../../src/app/queues.ts';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCommand } from '../harness/command-line.ts';
@@ -117,6 +118,15 @@ describe('the check of the settings', () => {
     const { code, of } = await check(changes());
     expect(of(setting)).toMatchObject({ status: 'failed', says: expect.stringContaining(says) });
     expect(code).toBe(1);
+  });
+
+  test('tries the connections of the queues, where these are on Postgres', async () => {
+    const refused = Object.assign(new Error('refused'), { code: '53300' });
+    const tries = vi.spyOn(queues, 'tryQueuePool').mockRejectedValue(refused);
+    onTestFinished(() => tries.mockRestore());
+    const says = 'Postgres has no connection left for this one. Raise max_connections, or end other clients. (53300)';
+    expect((await check({ REDIS_URL: '' })).of('DATABASE_URL')).toMatchObject({ status: 'failed', says });
+    expect((await check({ REDIS_URL: 'redis://127.0.0.1:1' })).of('DATABASE_URL')).toMatchObject({ status: 'ok' });
   });
 
   test.each<[string, () => Promise<string>, string]>([

@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openQueueBackend } from '../../src/app/queues.ts';
 import { Closers } from '../../src/runtime/closers.ts';
+import { StartError } from '../../src/runtime/start-error.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { freshDatabase } from '../harness/database.ts';
+import { openTlsFront } from '../harness/tls-front.ts';
 
 test('Postgres ends a statement of the queues before this process gives its connection up', async () => {
   const database = await freshDatabase();
@@ -16,4 +18,13 @@ test('Postgres ends a statement of the queues before this process gives its conn
   if (backend.kind !== 'postgres') throw new Error('not on Postgres');
   const { rows } = await backend.pool.query('show statement_timeout');
   expect(rows).toEqual([{ statement_timeout: '25s' }]);
+});
+
+test('a start whose queues cannot reach Postgres says what to do about it', async () => {
+  const front = await openTlsFront('postgres://u:p@127.0.0.1:1/d');
+  const [logger, closers] = [createLogger('silent'), new Closers(createLogger('silent'))];
+  onTestFinished(() => front.close());
+  const opening = openQueueBackend({ redisUrl: null }, { url: `${front.url}?sslmode=verify-full` }, logger, closers);
+  await expect(opening).rejects.toThrow(StartError);
+  await expect(opening).rejects.toThrow('The certificate of Postgres is not trusted');
 });

@@ -1,10 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { pgPools } from '../../src/postgres/pg-pool.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
+import { openTlsFront } from '../harness/tls-front.ts';
 
 const database = await useFreshDatabase({ migrated: false });
 let sql: Sql | undefined;
@@ -93,4 +94,42 @@ it("so does the queues' client, with its next connection", async () => {
   await Promise.all(Array.from({ length: 3 }, () => pool.query('select pg_sleep(0.1)')));
   expect(dials).toBe(dialled);
   await pool.end();
+});
+
+describe('both clients follow sslmode and sslrootcert alike', () => {
+  /** What became of a first statement of each client: its row, or the code or text of its error. */
+  async function ask(url: string): Promise<unknown[]> {
+    const own = connect({ url, applicationName: 'connect test', max: 1 });
+    const pools = pgPools(url, 'public');
+    const pool = pools.open({ max: 1 });
+    const tries = async (left: number): Promise<number> =>
+      pool.query('select 1').then(
+        ({ rowCount }) => rowCount ?? 0,
+        (error: unknown) => {
+          if (left <= 1) throw error;
+          return tries(left - 1);
+        },
+      );
+    const told = (error: { code?: string }) => error.code;
+    const answers = await Promise.all([own`select 1`.then(({ count }) => count, told), tries(pools.tries).catch(told)]);
+    await Promise.all([own.end({ timeout: 1 }), pool.end()]);
+    return answers;
+  }
+
+  it.each([
+    ['require', 'which does not verify', 1],
+    ['prefer', 'which does not verify', 1],
+    ['verify-ca', 'with the authority of the server', 1],
+    ['verify-ca', 'without it', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ['verify-full', 'with the authority, under another name', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ])('with TLS: %s, %s', async (mode, how, outcome) => {
+    const front = await openTlsFront(database.url);
+    onTestFinished(() => front.close());
+    const authority = how.startsWith('with the authority') ? `&sslrootcert=${encodeURIComponent(front.authority)}` : '';
+    expect(await ask(`${front.url}?sslmode=${mode}${authority}`)).toEqual([outcome, outcome]);
+  });
+
+  it.each(['prefer', 'disable'])('without TLS: %s', async (mode) => {
+    expect(await ask(`${database.url}?sslmode=${mode}`)).toEqual([1, 1]);
+  });
 });

@@ -22,13 +22,15 @@ type Tls = ConnectionOptions | 'prefer' | false | undefined;
  * Reads the TLS settings of a URL, and gives the URL without them: the clients of Postgres read them each in its own
  * way. One would send `sslrootcert` to the server as a setting, and would check the certificate of a host given as an
  * address against the name `localhost`. The other verifies in every mode.
+ *
+ * Nor has it `application_name`, which would stand above that of each pool, by which a process knows its own sessions.
  */
 export function readUrl(url: string): { readonly url: string; readonly tls: Tls } {
   const [base = '', search] = url.split('?', 2);
   const params = new URLSearchParams(search);
   const file = params.get('sslrootcert');
   const mode = params.get('sslmode');
-  for (const name of ['sslrootcert', 'sslmode']) params.delete(name);
+  for (const name of ['sslrootcert', 'sslmode', 'application_name']) params.delete(name);
   const rest = params.toString();
   return { url: rest === '' ? base : `${base}?${rest}`, tls: tlsOf(base, mode, file) };
 }

@@ -21,13 +21,16 @@ export type Stop = {
    * before.
    */
   use(close: (withinMs: number) => Promise<void>): void;
-  /** Stops as a signal does, and prints the reason. */
+  /** Stops as a signal does, and prints the reason. The exit code is 1, so that systemd starts the service again. */
   now(reason: string): void;
 };
 
+type Stopped = { readonly reason: string; readonly atMs: number; readonly exitCode: number };
+
 /**
  * Stops the process on SIGTERM and SIGINT. SIGHUP is ignored, as nothing is read anew, except in the sandbox, which
- * ends with its terminal. The exit code is 0 if everything closes within STOP_DEADLINE_MS after the notice, else 1.
+ * ends with its terminal. The exit code of a signal is 0 if everything closes within STOP_DEADLINE_MS after the notice,
+ * else 1.
  * A second signal ends the process at once, except a SIGINT within SIGNAL_ECHO_MS of another one, because a Ctrl-C
  * reaches a process behind npm twice.
  */
@@ -37,24 +40,24 @@ export function onSignals(
 ): Stop {
   let close: ((withinMs: number) => Promise<void>) | null = null;
   const noticeMs = stopNoticeSeconds * 1_000;
-  let stopped: { readonly reason: string; readonly atMs: number } | null = null;
+  let stopped: Stopped | null = null;
 
-  async function stop(reason: string): Promise<void> {
+  async function stop(reason: string, exitCode = 0): Promise<void> {
     if (stopped !== null) {
       const isEcho = reason === 'SIGINT' && stopped.reason === 'SIGINT';
       if (!isEcho || performance.now() - stopped.atMs > SIGNAL_ECHO_MS) process.exit(1);
       return;
     }
-    stopped = { reason, atMs: performance.now() };
+    stopped = { reason, atMs: performance.now(), exitCode };
     say(`Stopping: ${reason}`);
     // While the service is still starting, the start is awaited first; the deadline covers both.
     setTimeout(() => process.exit(1), noticeMs + STOP_DEADLINE_MS).unref();
-    if (close) await finish(stopped.atMs);
+    if (close) await finish(stopped);
   }
 
-  async function finish(sinceMs: number): Promise<void> {
-    await close?.(noticeMs + CLOSE_ALL_MS - (performance.now() - sinceMs));
-    process.exit(0);
+  async function finish({ atMs, exitCode }: Stopped): Promise<void> {
+    await close?.(noticeMs + CLOSE_ALL_MS - (performance.now() - atMs));
+    process.exit(exitCode);
   }
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
@@ -62,10 +65,10 @@ export function onSignals(
   return {
     use(closer) {
       close = closer;
-      if (stopped !== null) void finish(stopped.atMs);
+      if (stopped !== null) void finish(stopped);
     },
     now(reason) {
-      if (stopped === null) void stop(reason);
+      if (stopped === null) void stop(reason, 1);
     },
   };
 }

@@ -11,11 +11,11 @@ const CHECK_MS = 20;
 const database = await useFreshDatabase();
 
 /** An API process that holds the lock, and the number of calls that report its loss. */
-async function api(processId: string, hasRedis = false) {
+async function api(processId: string, hasRedis = false, url = database.url) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
   const losses = { times: 0 };
-  await holdApiLock({ url: database.url, processId, hasRedis }, logger, closers, () => losses.times++, CHECK_MS);
+  await holdApiLock({ url, processId, hasRedis }, logger, closers, () => losses.times++, CHECK_MS);
   return { losses, stop: () => closers.closeAll() };
 }
 
@@ -59,16 +59,22 @@ test('an API process without Redis and one with it never run on one database, wh
   await alone.stop();
 });
 
-test('a process that lost its connection ends its own left-behind session and takes the lock again', async () => {
-  const { losses, stop } = await api('a');
-  const [before] = await holders();
-  const left = await nextInLine('sameday-api-lock a');
-  await end(before?.pid as number);
-  const others = async () => (await holders()).filter(({ pid }) => pid !== before?.pid && pid !== left);
-  await expect.poll(async () => (await others()).map(({ name }) => name), soon).toEqual(['sameday-api-lock a']);
-  expect(losses.times).toBe(0);
-  await stop();
-});
+test.each([
+  ['', ''],
+  [', whatever name the URL gives', '?application_name=other'],
+])(
+  'a process that lost its connection ends its own left-behind session and takes the lock again%s',
+  async (_, name) => {
+    const { losses, stop } = await api('a', false, database.url + name);
+    const [before] = await holders();
+    const left = await nextInLine('sameday-api-lock a');
+    await end(before?.pid as number);
+    const others = async () => (await holders()).filter(({ pid }) => pid !== before?.pid && pid !== left);
+    await expect.poll(async () => (await others()).map(({ name }) => name), soon).toEqual(['sameday-api-lock a']);
+    expect(losses.times).toBe(0);
+    await stop();
+  },
+);
 
 test('a process whose lock another one has taken is told once', async () => {
   const { losses, stop } = await api('a');

@@ -55,6 +55,18 @@ test('a Ctrl-C that arrives twice is one, and another one ends the stop at once'
   expect(exits).toEqual([1]);
 });
 
+test('a process whose place another one took ends with 1, and on a signal with 0', async () => {
+  const stop = listen();
+  stop.use(async () => undefined);
+  stop.now('another API process took over');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(exits).toEqual([1]);
+  listen().use(async () => undefined);
+  signal('SIGTERM');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(exits).toEqual([1, 0]);
+});
+
 test('a stop that hangs ends by itself, within 10 s with the notice of its default', () => {
   listen().use(() => new Promise(() => undefined));
   signal('SIGTERM');

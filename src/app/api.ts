@@ -7,14 +7,15 @@ import { openPushes } from '../driver-app/open-pushes.ts';
 import type { Pushes } from '../driver-app/pushes.ts';
 import { EventCursors } from '../events/event-cursors.ts';
 import { openEventWaits } from '../events/open-waits.ts';
-import { atMost, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
+import { atMost, LOSS_REPORT_MS, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
 import { Matcher } from '../matcher/matcher.ts';
 import { createPhotos, openPhotoStorage } from '../photos/open-photos.ts';
 import { openRoadTimes } from '../planning/open-roads.ts';
+import { listenAnew } from '../postgres/connect.ts';
 import { connectionsWithin, readLimits } from '../runtime/open-files.ts';
 import type { ServiceParts } from '../runtime/parts.ts';
 import { SANDBOX_MAX_WAIT_SECONDS, SANDBOX_ORDERS_PER_DRIVER, startTidying } from '../sandbox/tidying.ts';
-import { errorFields } from '../telemetry.ts';
+import { atMostEvery, errorFields } from '../telemetry.ts';
 import { createTracking, type Tracking } from '../tracking/live.ts';
 import { createServer, type HttpServer } from '../transport/server.ts';
 import { openTransport } from '../transport/transport.ts';
@@ -35,7 +36,7 @@ export type Api = { readonly server: HttpServer } & Pick<Dispatch, 'stopPlanning
 
 /** Builds the `api` role: HTTP, sockets, matcher, operations and change feed. */
 export async function buildApi(parts: ServiceParts): Promise<Api> {
-  const { config, store, paymentWait, clock, logger, closers } = parts;
+  const { config, database, store, paymentWait, clock, logger, closers } = parts;
   const matcher = new Matcher(await store.loadTiers(), true);
   const tiers = new LoadedTiers(store, matcher, config.simulatedDrivers > 0 ? SANDBOX_MAX_WAIT_SECONDS : undefined);
   const dispatch = withTidying(
@@ -43,7 +44,11 @@ export async function buildApi(parts: ServiceParts): Promise<Api> {
     matcher,
     buildDispatch({ ...parts, matcher, tiers, roadTimes: openRoadTimes(parts) }),
   );
-  const credentials = openCredentialCaches(store);
+  const reportDeaf = atMostEvery(LOSS_REPORT_MS, () => logger.warn({}, 'notices do not arrive; listening begins anew'));
+  const credentials = openCredentialCaches(store, () => {
+    reportDeaf();
+    listenAnew(database.sql);
+  });
   const failed = (error: unknown) => logger.warn({ err: errorFields(error) }, 'a live page could not be updated');
   const transport = openTransport(config.tls ?? undefined);
   closers.add('transport', () => transport.close());

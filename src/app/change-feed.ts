@@ -165,7 +165,11 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     await stop();
   });
   await readEverything();
-  const timer = setInterval(() => void sweep(), REDISPATCH_SWEEP_MS);
+  const timer = setInterval(() => {
+    void sweep();
+    // While no store asks for anything, nobody else would notice that this process does not hear.
+    secrets.ask();
+  }, REDISPATCH_SWEEP_MS);
   closers.add('redispatch sweep', async () => {
     clearInterval(timer);
     await sweeping;

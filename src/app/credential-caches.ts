@@ -76,6 +76,8 @@ export type SecretsFeed = {
   /** A notice of these stores' or organizations' keys, or drivers' tokens, came; `read` follows. */
   noticed(kind: SecretKind, holderIds: readonly string[]): void;
   read(kind: SecretKind, holderIds: readonly string[]): Promise<void>;
+  /** Has this process say a word, by which it knows whether it hears. */
+  ask(): void;
   /** A word of this process came back. */
   heard(word: string): void;
 };
@@ -94,15 +96,17 @@ type Statements = Pick<
 /**
  * The caches of keys and driver tokens, and which of them the tables hold.
  *
+ * @param deaf called where the process's own notices do not come back though Postgres takes them
  * @param now milliseconds since any moment; ages are measured within this process, so its own clock will do
  * @param waitMs longest wait for the process's own notice
  */
 export function openCredentialCaches(
   store: Statements,
+  deaf: () => void,
   now = () => performance.now(),
   waitMs = FEED_WORD_MS,
 ): CredentialCaches {
-  const lastWord = createLastWord(store.sayWord, { waitMs, pauseMs: FEED_WORD_PAUSE_MS });
+  const lastWord = createLastWord(store.sayWord, { waitMs, pauseMs: FEED_WORD_PAUSE_MS }, deaf);
   const bounds = { most: MAX_SECRETS_KNOWN, part: SECRETS_PART, waitMs };
   const knownOf = (kind: SecretKind) =>
     new KnownSecrets(
@@ -153,6 +157,7 @@ export function openCredentialCaches(
     async read(kind, holderIds) {
       for (const revoked of await known[kind].read(holderIds)) credentials[kind].drop(revoked);
     },
+    ask: () => void lastWord.caughtUp(),
     heard: lastWord.heard,
   };
   return { stores, organizations, drivers, trackers, feed };

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeout } from '../with-timeout.ts';
 
+/**
+ * Words in a row that Postgres took and that did not come back, after which this process does not hear. One is lost by
+ * a process that stood still, and by listening that begins anew. With the wait for each that is some seconds at least.
+ */
+const MAX_WORDS_LOST = 3;
+
 export type LastWord = {
   /**
    * Whether every notice that was committed before this call has been heard. False where that is not known in
@@ -19,12 +25,15 @@ export type LastWord = {
  * @param say sends the word as a notice
  * @param bounds.waitMs longest wait for the word to come back
  * @param bounds.pauseMs pause between two words
+ * @param deaf called where MAX_WORDS_LOST do not come back while Postgres answers, to have listening begin anew
  */
 export function createLastWord(
   say: (word: string) => Promise<unknown>,
   bounds: { readonly waitMs: number; readonly pauseMs: number },
+  deaf: () => void = () => undefined,
 ): LastWord {
   let said = 0;
+  let lost = 0;
   let expected: { readonly word: string; readonly back: () => void } | null = null;
   let next: Promise<boolean> | null = null;
   let free: Promise<unknown> = Promise.resolve();
@@ -36,10 +45,21 @@ export function createLastWord(
     const back = new Promise<void>((resolve) => {
       expected = { word, back: resolve };
     });
+    let isTaken = false;
+    const taken = say(word).then(() => {
+      isTaken = true;
+    });
     const late = () => new Error('The word did not come back in time');
-    return withTimeout(Promise.all([say(word), back]), bounds.waitMs, late).then(
+    return withTimeout(Promise.all([taken, back]), bounds.waitMs, late).then(
       () => true,
-      () => false,
+      () => {
+        lost = isTaken ? lost + 1 : 0;
+        if (lost === MAX_WORDS_LOST) {
+          lost = 0;
+          deaf();
+        }
+        return false;
+      },
     );
   }
 
@@ -51,6 +71,7 @@ export function createLastWord(
       return next;
     },
     heard(word) {
+      lost = 0;
       // In a later turn, so that what began to listen again just before the word is told so first.
       if (word === expected?.word) setImmediate(expected.back);
     },

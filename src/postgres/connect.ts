@@ -110,13 +110,28 @@ export function connect(options: {
   options.breaker?.onSilence(sockets.watch);
   options.breaker?.onPrimary(sockets.keepToPrimary);
   const deadlineMs = options.deadlineMs ?? QUERY_DEADLINE_MS;
-  if (deadlineMs === 0) return sql as unknown as Sql;
-  return boundStatements(sql as unknown as Sql, {
+  const pool = sql as unknown as Sql;
+  const bounds = {
     deadlineMs,
     maxPending: MAX_PENDING_QUERIES,
     ...(options.breaker ? { breaker: options.breaker } : {}),
     onUnanswered: () => statementTimeoutMs > 0 && sockets.destroySilent(statementTimeoutMs + DB_SILENCE_GRACE_MS),
-  });
+  };
+  const opened = deadlineMs === 0 ? pool : boundStatements(pool, bounds);
+  listening.set(opened, sockets.destroyListening);
+  return opened;
+}
+
+/** What destroys the connection of a pool that listens. */
+const listening = new WeakMap<Sql, () => void>();
+
+/**
+ * Opens the connection anew on which a pool listens. The client listens again where it lost the connection, and never
+ * where the statement was refused (postgres 3.4.9, `listen` in its index.js); nor does it look whether a link still
+ * carries anything.
+ */
+export function listenAnew(sql: Sql): void {
+  listening.get(sql)?.();
 }
 
 /** Where the client wants to connect to; a path is that of a Unix socket. */
@@ -124,6 +139,8 @@ type Address = {
   readonly host: readonly string[];
   readonly port: readonly number[];
   readonly path?: string | false;
+  /** What a connection is for that listens; others have none. */
+  readonly onnotify?: unknown;
 };
 
 type Sockets = {
@@ -137,6 +154,8 @@ type Sockets = {
   keepToPrimary(host: number | null): void;
   /** Does so for `silenceMs` from now. */
   destroySilent(silenceMs: number): void;
+  /** Destroys the one on which the pool listens. */
+  destroyListening(): void;
   /**
    * Opens no more sockets and destroys those that are left. The client forgets one that is still opening: it would log
    * in and stay (postgres 3.4.9, `terminate` in its connection.js).
@@ -149,7 +168,7 @@ function createSockets(
   firstHost: number,
   onDial: (host: number) => void = () => undefined,
 ): Sockets {
-  const all = new Map<Socket, { readonly host: number; readonly openedMs: number }>();
+  const all = new Map<Socket, { readonly host: number; readonly listens: boolean; readonly openedMs: number }>();
   let turn = firstHost;
   /** Number of hosts that have refused in a row. */
   let refusals = 0;
@@ -180,7 +199,7 @@ function createSockets(
   };
 
   return {
-    async open({ host: [ownHost = 'localhost'], port: [ownPort = 5432], path }) {
+    async open({ host: [ownHost = 'localhost'], port: [ownPort = 5432], path, onnotify }) {
       judge(performance.now());
       if (refusals >= hosts.length) await pause(DB_REDIAL_MS * (0.5 + Math.random() / 2));
       if (isClosed) throw Object.assign(new Error('The pool is closed'), { code: 'CONNECTION_ENDED' });
@@ -189,7 +208,7 @@ function createSockets(
       const socket = path ? dial(path) : dial(port, host);
       // The client passes this property to TLS as the server's name.
       Object.assign(socket, { host, port });
-      all.set(socket, { host: turn, openedMs: performance.now() });
+      all.set(socket, { host: turn, listens: onnotify !== undefined, openedMs: performance.now() });
       return socket;
     },
     watch,
@@ -207,6 +226,9 @@ function createSockets(
         destroy();
       };
       setTimeout(check, silenceMs).unref();
+    },
+    destroyListening() {
+      for (const [socket, { listens }] of all) if (listens) socket.destroy();
     },
     close() {
       isClosed = true;

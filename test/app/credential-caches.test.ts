@@ -6,11 +6,12 @@ import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { hashSecret, newId, newSecret } from '../../src/domain/ids.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
-import { connect } from '../../src/postgres/connect.ts';
+import { connect, listenAnew } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { openGateway } from '../bus/gateway.ts';
 import { useFreshDatabase } from '../harness/database.ts';
+import { openLink } from '../harness/link.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { TIERS } from '../matcher/brute-force.ts';
@@ -26,7 +27,7 @@ const NOTICE_MS = 10_000;
  * An API process's credentials behind a change feed, with the number of its look-ups. By the clock at 0 the
  * second for which what is known counts is never over.
  */
-async function api(url = database.url, now?: () => number) {
+async function api(url = database.url, now?: () => number, noticeMs = NOTICE_MS) {
   const sql = connect({ url, applicationName: 'api', max: 4 });
   const closers = new Closers(logger);
   onTestFinished(async () => {
@@ -50,7 +51,12 @@ async function api(url = database.url, now?: () => number) {
       return real.findDriverByToken(hash);
     },
   };
-  const { stores, organizations, drivers, trackers, feed } = openCredentialCaches(counted, now, NOTICE_MS);
+  const { stores, organizations, drivers, trackers, feed } = openCredentialCaches(
+    counted,
+    () => listenAnew(sql),
+    now,
+    noticeMs,
+  );
   let words = 0;
   const secrets = {
     ...feed,
@@ -195,6 +201,24 @@ describe('a key in use', () => {
     };
     await expect.poll(async () => (await asked()) && lookUps()).toBeGreaterThan(before);
   });
+});
+
+test('a process that Postgres refused to listen, on a connection that stays open, listens anew', async () => {
+  const link = await openLink(database.url);
+  onTestFinished(() => link.close());
+  const { words, stores } = await api(link.url, undefined, 100);
+  const isHeard = async () => {
+    const before = words();
+    await asked(stores.find(guess()));
+    return words() > before;
+  };
+  link.refusesListen(true);
+  await database.sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'api' and query ilike 'listen%'`;
+  await expect.poll(() => link.refused()).toBe(1);
+  link.refusesListen(false);
+  await expect.poll(isHeard).toBe(true);
 });
 
 test('a key at the end of its overlap is nobody’s, and dropped once the upkeep has marked it', async () => {

@@ -4,7 +4,7 @@ import { createLastWord } from '../../src/bus/last-word.ts';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A word that is noted when it is sent, and comes back when the test says so. */
-function world(waitMs = 60_000) {
+function world(waitMs = 60_000, deaf = () => {}) {
   const said: string[] = [];
   let fails: Error | null = null;
   const lastWord = createLastWord(
@@ -13,13 +13,14 @@ function world(waitMs = 60_000) {
       if (fails) throw fails;
     },
     { waitMs, pauseMs: 0 },
+    deaf,
   );
   const untilSaid = (count: number) => expect.poll(() => said.length, { interval: 1 }).toBe(count);
   return {
     ...lastWord,
     said,
     untilSaid,
-    fail(error: Error) {
+    fail(error: Error | null) {
       fails = error;
     },
   };
@@ -70,4 +71,25 @@ test('is not caught up where the word cannot be sent', async () => {
   fail(new Error('no database'));
   expect(await caughtUp()).toBe(false);
   expect(await caughtUp()).toBe(false);
+});
+
+test('is deaf after three words in a row that Postgres took and that did not come back', async () => {
+  let deaf = 0;
+  const { caughtUp, heard, said, fail } = world(10, () => deaf++);
+  const lose = async (times: number) => {
+    for (let n = 0; n < times; n++) expect(await caughtUp()).toBe(false);
+  };
+  await lose(2);
+  // Late, but it came.
+  heard(said.at(-1) ?? '');
+  await lose(2);
+  fail(new Error('no database'));
+  await lose(1);
+  fail(null);
+  await lose(2);
+  expect(deaf).toBe(0);
+  await lose(1);
+  expect(deaf).toBe(1);
+  await lose(3);
+  expect(deaf).toBe(2);
 });

@@ -10,6 +10,10 @@ export type Link = {
   cut(): void;
   /** From now on the server says to new connections that it is a standby. */
   demote(): void;
+  /** Whether the server refuses to listen, on connections that stay open. */
+  refusesListen(refuses: boolean): void;
+  /** Number of times that it did. */
+  refused(): number;
   /** Number of messages that ask for something, on connections that were told so. */
   asked(): number;
   /** Number of open connections. */
@@ -37,13 +41,25 @@ function asOfStandby(bytes: Buffer): Buffer {
   return at < 0 ? bytes : Buffer.concat([bytes.subarray(0, at), STANDBY, bytes.subarray(at + PRIMARY.length)]);
 }
 
+const LISTEN = Buffer.from('listen "');
+
 /** Opens a link to the server of a URL, on any free port. */
 export async function openLink(target: string): Promise<Link> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let isSwallowing = false;
   let isStandby = false;
+  let isRefusing = false;
   let asked = 0;
+  let refused = 0;
+  /** A statement that listens becomes one that Postgres does not know. */
+  const asRefused = (bytes: Buffer): Buffer => {
+    const at = isRefusing ? bytes.indexOf(LISTEN) : -1;
+    if (at < 0) return bytes;
+    refused++;
+    bytes.write('refuse', at);
+    return bytes;
+  };
   const join = (near: Socket): void => {
     const far = dial(Number(port), hostname);
     const saysStandby = isStandby;
@@ -53,7 +69,10 @@ export async function openLink(target: string): Promise<Link> {
       [far, near],
     ] as const) {
       sockets.add(one);
-      const passed = (bytes: Buffer): Buffer => (saysStandby && one === far ? asOfStandby(bytes) : bytes);
+      const passed = (bytes: Buffer): Buffer => {
+        if (one === near) return asRefused(bytes);
+        return saysStandby ? asOfStandby(bytes) : bytes;
+      };
       one.on('data', (bytes) => isSwallowing || other.write(passed(bytes)));
       one.on('error', () => undefined);
       one.on('close', () => {
@@ -82,6 +101,10 @@ export async function openLink(target: string): Promise<Link> {
     demote: () => {
       isStandby = true;
     },
+    refusesListen: (refuses) => {
+      isRefusing = refuses;
+    },
+    refused: () => refused,
     asked: () => asked,
     open: () => sockets.size / 2,
     async close() {

@@ -6,5 +6,6 @@ export const NO_SECRETS: SecretsFeed = {
   interrupted: () => undefined,
   noticed: () => undefined,
   read: async () => undefined,
+  ask: () => undefined,
   heard: () => undefined,
 };

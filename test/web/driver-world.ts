@@ -272,10 +272,12 @@ async function openLine(service: string) {
 /** A proxy in front of the service that can serve another version of the page, as after an update. */
 export async function openFront(service: string) {
   let title: string | null = null;
-  const changed = (text: string) =>
-    title === null
-      ? text
-      : text.replace(/<title>[^<]*/, `<title>${title}`).replace(/"version":"\w+"/, `"version":"${title}"`);
+  let isMixed = false;
+  const changed = (text: string) => {
+    if (title === null) return text;
+    const page = isMixed ? text.replace(/src="\/assets\/driver-/, '$&OTHER') : text;
+    return page.replace(/<title>[^<]*/, `<title>${title}`).replace(/"version":"\w+"/, `"version":"${title}"`);
+  };
   const server = createServer((request, response) => {
     void fetch(`${service}${request.url}`).then(async (reply) => {
       for (const name of ['content-type', 'service-worker-allowed', 'cache-control']) {
@@ -289,8 +291,10 @@ export async function openFront(service: string) {
   return {
     url,
     close,
-    release(name: string) {
+    /** @param mixed whether the page is of another build than the worker */
+    release(name: string, mixed = false) {
       title = name;
+      isMixed = mixed;
     },
   };
 }

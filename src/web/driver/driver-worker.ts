@@ -3,7 +3,7 @@
  * network, and nothing else: no data of an order passes through it. It shows what pushes say.
  */
 
-import { type NoticeScope, openPage, showNotice } from './worker-push.ts';
+import { type NoticeScope, openPage, PAGE, showNotice } from './worker-push.ts';
 
 type Waiting = Event & { waitUntil(work: Promise<unknown>): void };
 type Asked = Waiting & { readonly request: Request; respondWith(reply: Promise<Response>): void };
@@ -29,11 +29,7 @@ declare const self: {
 const PREFIX = 'sameday-driver-';
 const CACHE = PREFIX + self.SHELL.version;
 
-self.addEventListener('install', (event) => {
-  // Bypasses the browser's cache, or old files under a new name would stay for good.
-  const requests = self.SHELL.paths.map((path) => new Request(path, { cache: 'reload', credentials: 'omit' }));
-  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(requests)));
-});
+self.addEventListener('install', (event) => event.waitUntil(keepShell()));
 
 self.addEventListener('activate', (event) => {
   event.waitUntil(forgetOlder().then(() => self.clients.claim()));
@@ -59,6 +55,24 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil(openPage(self));
 });
+
+/**
+ * Keeps the files of the page, or rejects, so that the browser tries again later. During a roll the page may come from
+ * a process of another build than this code: that page would not find its files here without a network.
+ */
+async function keepShell(): Promise<void> {
+  const page = await fetch(anew(PAGE));
+  const text = await page.clone().text();
+  const others = self.SHELL.paths.filter((path) => path !== PAGE);
+  const named = others.filter((path) => path.startsWith('/assets/'));
+  if (!page.ok || !named.every((path) => text.includes(path))) throw new Error('The page is of another build');
+  const cache = await caches.open(CACHE);
+  await cache.addAll(others.map(anew));
+  await cache.put(PAGE, page);
+}
+
+/** Bypasses the browser's cache, or old files under a new name would stay for good. */
+const anew = (path: string): Request => new Request(path, { cache: 'reload', credentials: 'omit' });
 
 /** Answers from the cache first, as the network can be slow. */
 async function fromShell(path: string, request: Request): Promise<Response> {

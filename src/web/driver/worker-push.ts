@@ -14,7 +14,7 @@ export type NoticeScope = {
 };
 
 const WINDOWS = { type: 'window', includeUncontrolled: true };
-const PAGE = '/driver';
+export const PAGE = '/driver';
 
 /**
  * Shows what a push says. Browsers take a phone off that shows nothing for a push, so it is shown beside an open

@@ -490,6 +490,29 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await front.close();
   });
 
+  it('keeps no page of another build than its files, as during a roll, and tries again later', async () => {
+    const front = await openFront(world.service.url);
+    const phone = await world.newPhone();
+    await phone.page.goto(`${front.url}/driver`);
+    await untilInstalled(phone);
+    /** What becomes of the newer version, and the number of versions that are kept then. */
+    const updated = () =>
+      phone.page.evaluate(`navigator.serviceWorker.getRegistration('/driver').then((registration) =>
+        new Promise((done) => {
+          registration.addEventListener('updatefound', () => {
+            const { installing } = registration;
+            installing.addEventListener('statechange', async () =>
+              done([installing.state, (await caches.keys()).length]));
+          }, { once: true });
+          registration.update();
+        }))`);
+    front.release('Newer', true);
+    expect(await updated()).toEqual(['redundant', 1]);
+    front.release('Newer');
+    expect(await updated()).toEqual(['installed', 2]);
+    await front.close();
+  });
+
   it('reports its position while it stands still, and keeps its connection alive', async () => {
     const store = await world.newStore('Kiosk');
     const phone = await world.newPhone({ at: store.point, own: true });

@@ -94,6 +94,7 @@ export async function buildApi(parts: ServiceParts): Promise<Api> {
     stopping() {
       eventWaits.close();
       webhookClient.close();
+      paymentWait.end();
     },
     observe: parts.metrics.observeRequest,
     noteRequest: parts.noteRequest,

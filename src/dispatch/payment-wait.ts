@@ -10,6 +10,8 @@ export type PaymentWait = {
   paymentRecorded(orderId: string, status: PaymentStatus): void;
   /** Reads the payments that replies wait for, which another process may have recorded. */
   recheck(orderIds: readonly string[]): Promise<void>;
+  /** Ends every wait with `processing`, and starts none any more: a stop would cut replies that wait on. */
+  end(): void;
 };
 
 /**
@@ -27,10 +29,11 @@ export function createPaymentWait(
 ): PaymentWait {
   const waiting = new Map<string, (status: PaymentStatus) => void>();
   let misses = 0;
+  let isEnded = false;
 
   function paymentWithin(orderId: string): Promise<PaymentStatus> {
     const room = misses < missesBeforeGivingUp ? maxWaiting : 1;
-    if (waitMs === 0 || waiting.size >= room) return Promise.resolve('processing');
+    if (isEnded || waitMs === 0 || waiting.size >= room) return Promise.resolve('processing');
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         misses++;
@@ -58,6 +61,10 @@ export function createPaymentWait(
       const awaited = orderIds.filter((orderId) => waiting.has(orderId));
       if (awaited.length === 0) return;
       for (const [orderId, status] of await store.loadPaymentStatuses(awaited)) paymentRecorded(orderId, status);
+    },
+    end() {
+      isEnded = true;
+      for (const resolve of [...waiting.values()]) resolve('processing');
     },
   };
 }

@@ -78,3 +78,12 @@ test('after several waits without a result one reply at a time waits as a probe'
   wait.paymentRecorded('six', 'paid');
   expect(await Promise.all([five, six])).toEqual(['paid', 'paid']);
 });
+
+test('a stop ends every wait at once, and none begins after it', async () => {
+  const { wait } = paymentWait();
+  const waiting = [wait.paymentWithin('one'), wait.paymentWithin('two')];
+  wait.end();
+  expect(await Promise.all(waiting)).toEqual(['processing', 'processing']);
+  expect(await wait.paymentWithin('three')).toBe('processing');
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SCENARIO_CARDS } from '../../src/domain/scenario.ts';
 import type { StoreEvent } from '../../src/domain/store-event.ts';
 import { newWebhookSecret } from '../../src/events/webhook-signature.ts';
 import { blocks } from '../docs/markdown.ts';
@@ -135,10 +136,20 @@ it('goes on from every cursor, after a restart too', async () => {
   expect((await read(`after=${first.cursor}`)).events).toEqual(rest);
 });
 
-it('answers who waits when it stops, at once', async () => {
+it('answers who waits when it stops, for events or for a charge, at once', async () => {
   const { next_cursor: cursor } = await read('limit=100');
   const waiting = read(`after=${cursor}&wait=20`);
-  await expect.poll(async () => (await ask('/metrics')).text).toMatch(/^sameday_http_in_flight 2$/m);
+  const slow = await addStore({ card: { customer: 'cus_slow', paymentMethod: SCENARIO_CARDS.time_out } });
+  await addFreeDriver(slow.point);
+  const placing = place(slow);
+  const sent = async () => {
+    const rows = await world.sql`
+      select from payments p join orders o on o.id = p.order_id where o.retailer_id = ${slow.retailerId}`;
+    return rows.length;
+  };
+  await expect.poll(sent).toBe(1);
+  await expect.poll(async () => (await ask('/metrics')).text).toMatch(/^sameday_http_in_flight 3$/m);
   expect(await world.service.stop()).toBe(0);
   expect(await waiting).toMatchObject({ success: true, events: [] });
+  expect((await placing).body.order).toMatchObject({ status: 'driver_assigned', payment_status: 'processing' });
 });

@@ -1,7 +1,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import { isId } from '../domain/ids.ts';
 import { resultForStore } from '../domain/webhook.ts';
-import { wrongNames } from '../http/input.ts';
+import { NO_FIELDS, refuseFields, wrongNames } from '../http/input.ts';
 import { encodeCursor, readCursor } from '../http/list-cursor.ts';
 import type { ListTurns } from '../http/list-turns.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
@@ -69,8 +69,10 @@ export function webhookDeliveryRoutes(parts: {
     pattern: '/webhooks/:id/deliveries/:delivery_id/replay',
     operation: replayDelivery,
     authenticate: stores.authenticate,
+    body: NO_FIELDS,
     onDeadline: 'outcome_unknown',
-    async handle({ head, principal }) {
+    async handle({ head, principal, body }) {
+      refuseFields(body);
       const id = webhookIdOf(head);
       const [, deliveryId = ''] = head.params;
       if (!isId(deliveryId)) throw noSuchDelivery();

@@ -101,6 +101,7 @@ export const rotateWebhookSecret: Operation = {
   id: 'rotateWebhookSecret',
   summary: 'Make a new signing secret',
   description: 'Until `old_secret_until` every request is signed by both.',
+  body: schemas.noFields,
   replies: { 200: success({ webhook: NEW_WEBHOOK }) },
   errors: ofOne,
 };
@@ -109,6 +110,7 @@ export const testWebhook: Operation = {
   ...webhooks,
   id: 'testWebhook',
   summary: 'Send a test and read what your server answered',
+  body: schemas.noFields,
   replies: {
     200: success({ message: STRING, test: object({ event_id: ID, delivered: BOOLEAN, result: STRING }) }),
   },
@@ -129,6 +131,7 @@ export const replayDelivery: Operation = {
   id: 'replayDelivery',
   summary: 'Send a delivery again',
   description: 'With the same id and body, and for another day.',
+  body: schemas.noFields,
   replies: {
     200: success({
       delivery: named('ReplayedDelivery', object({ id: ID, status: { type: 'string', const: 'pending' } })),

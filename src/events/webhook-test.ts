@@ -1,6 +1,7 @@
 import { ServiceError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { resultForStore, WEBHOOK_TEST_TYPE, type WebhookOwner } from '../domain/webhook.ts';
+import { NO_FIELDS, refuseFields } from '../http/input.ts';
 import { asAvailable } from '../http/outcomes.ts';
 import type { StoreReader } from '../http/readers.ts';
 import type { WebhookAddress } from '../store/events/webhooks.ts';
@@ -50,7 +51,9 @@ export function webhookTestRoute(parts: {
     pattern: '/webhooks/:id/test',
     operation: testWebhook,
     authenticate: stores.authenticate,
-    async handle({ head, principal }) {
+    body: NO_FIELDS,
+    async handle({ head, principal, body }) {
+      refuseFields(body);
       const id = webhookIdOf(head);
       const owner = ownerOf(principal);
       await count(owner);

@@ -1,12 +1,12 @@
 import { ServiceError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
 import { EVERY_EVENT_TYPE } from '../domain/webhook.ts';
-import { parsed } from '../http/input.ts';
+import { JSON_BODY, NO_FIELDS, parsed, refuseFields } from '../http/input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
 import type { StoreReader } from '../http/readers.ts';
 import { countRead, type StoreRates } from '../http/store-rate.ts';
 import { valid } from '../http/validate.ts';
-import { MAX_JSON_BYTES, MAX_WEBHOOKS_SET } from '../limits.ts';
+import { MAX_WEBHOOKS_SET } from '../limits.ts';
 import type { Webhook } from '../store/events/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
@@ -26,7 +26,6 @@ import { newWebhookSecret } from './webhook-signature.ts';
 /** Times a minute that an owner may add, change, rotate or remove webhooks in one process. Each may relay much. */
 const WEBHOOK_CHANGES_PER_MINUTE = 20;
 
-const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
 const LOOK = 'See GET /webhooks.';
 
 /**
@@ -113,8 +112,10 @@ export function webhookRoutes(parts: {
     pattern: '/webhooks/:id/rotate-secret',
     operation: rotateWebhookSecret,
     authenticate,
+    body: NO_FIELDS,
     onDeadline: 'outcome_unknown',
-    async handle({ head, principal }) {
+    async handle({ head, principal, body }) {
+      refuseFields(body);
       const id = webhookIdOf(head);
       const owner = ownerOf(principal);
       await countChange(owner);

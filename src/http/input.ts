@@ -4,6 +4,8 @@ import { MAX_JSON_BYTES } from '../limits.ts';
 import type { RequestHead, Route } from '../transport/route.ts';
 import { MAX_FIELD_ERRORS, NOT_KNOWN } from './field-errors.ts';
 import { type JsonObject, parseJsonObject } from './json.ts';
+import { valid, validate } from './validate.ts';
+import { validators } from './validators.js';
 
 /** What a route takes whose body is JSON. */
 export const JSON_BODY = { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES };
@@ -19,6 +21,18 @@ export function parsed(body: Buffer, emptyIsObject = false): JsonObject {
   const result = parseJsonObject(body);
   if ('error' in result) throw result.error;
   return result.ok;
+}
+
+/** What a route takes whose body may be left out, and holds nothing: see {@link refuseFields}. */
+export const NO_FIELDS = { ...JSON_BODY, optional: true };
+
+/**
+ * Refuses every field of a body of {@link NO_FIELDS}: who sends one expects something of it.
+ *
+ * @throws {ServiceError} `malformed_json`, `invalid_request`
+ */
+export function refuseFields(body: Buffer): void {
+  valid(validate(validators.noFields, parsed(body, true)));
 }
 
 /**

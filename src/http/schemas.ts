@@ -302,6 +302,9 @@ export const schemas = {
     properties: { to: { type: 'string', enum: ADVANCED_TO } },
   },
 
+  /** What takes no field yet, and whose body may be left out. */
+  noFields: { type: 'object', additionalProperties: false, properties: {} },
+
   /** `POST /webhooks`. */
   addWebhook: {
     type: 'object',

@@ -1,9 +1,8 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { Authenticator } from '../http/credentials.ts';
-import { orderIdOf, parsed } from '../http/input.ts';
+import { NO_FIELDS, orderIdOf, refuseFields } from '../http/input.ts';
 import { asWritten } from '../http/outcomes.ts';
 import { retryCharge } from '../http/routes/order-operations.ts';
-import { MAX_JSON_BYTES } from '../limits.ts';
 import type { RetailerKey } from '../store/accounts/retailers.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, Route } from '../transport/route.ts';
@@ -25,11 +24,10 @@ export function ordersCharge(parts: {
     pattern: '/orders/:id/charge',
     operation: retryCharge,
     authenticate: stores.authenticate,
-    body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
+    body: NO_FIELDS,
     onDeadline: 'outcome_unknown',
     async handle({ head, principal: key, body }) {
-      // It holds nothing yet, and must be an object for what it may hold one day.
-      parsed(body, true);
+      refuseFields(body);
       const orderId = orderIdOf(head);
       const retry = () => asWritten(dispatch.retryCharge(orderId, key.retailerId), 'Ask for the order.');
       return replyTo(orderId, await retries.run(key.retailerId, retry, ({ kind }) => kind === 'retried'));

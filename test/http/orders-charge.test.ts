@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { newId } from '../../src/domain/ids.ts';
 import { ordersCharge } from '../../src/payments/orders-charge.ts';
 import { createRetryCharge } from '../../src/payments/retry-charge.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
@@ -10,6 +11,21 @@ import { failCharges } from '../harness/unpaid.ts';
 import { letIn, startServer } from './support.ts';
 
 const database = await useFreshDatabase();
+
+test('a body that names a field, such as a card, is refused, and an empty one is none', async () => {
+  const retryCharge = vi.fn(async () => ({ kind: 'retried' }) as const);
+  const stores = letIn({ retailerId: newId() } as RetailerKey);
+  const { url } = await startServer({ routes: [ordersCharge({ stores, dispatch: { retryCharge } })] });
+  const send = async (body: string) => {
+    const headers = { 'content-type': 'application/json' };
+    const reply = await fetch(`${url}/orders/${newId()}/charge`, { method: 'POST', headers, body });
+    const { error } = (await reply.json()) as { error?: { fields: readonly { field: string }[] } };
+    return [reply.status, ...(error?.fields ?? []).map(({ field }) => field)];
+  };
+  expect(await send('{"payment_method": "pm_another"}')).toEqual([400, 'payment_method']);
+  expect(retryCharge).not.toHaveBeenCalled();
+  expect([await send(''), await send('{}')]).toEqual([[202], [202]]);
+});
 
 test('a retry on a card without room for a decline uses up no try, and tells when it may come', async () => {
   const { sql } = database;

@@ -335,6 +335,9 @@ describe('a key', () => {
     expect(await refused('POST', '/webhooks', { url: 'http://10.0.0.1/' })).toEqual([400, 'url']);
     const { id } = await add(store, newPath());
     expect(await refused('PATCH', `/webhooks/${id}`, { secret: 'x', enabled: 1 })).toEqual([400, 'secret', 'enabled']);
+    for (const action of ['test', 'rotate-secret', `deliveries/${newId()}/replay`]) {
+      expect(await refused('POST', `/webhooks/${id}/${action}`, { url: 'https://x.test' })).toEqual([400, 'url']);
+    }
     const list = await call(store, 'GET', `/webhooks/${id}/deliveries?limit=0&status=lost&page=2&cursor=%20`);
     expect(list.body.error.fields.map(({ field }) => field).toSorted()).toEqual(['cursor', 'limit', 'page', 'status']);
     const wrong = await call(store, 'PUT', `/webhooks/${id}`);

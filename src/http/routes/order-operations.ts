@@ -82,7 +82,7 @@ export const retryCharge: Operation = {
   summary: 'Try a failed charge again',
   description: 'On the card that the store has now. Sending it twice charges once.',
   secret: 'api_key',
-  body: object({}),
+  body: schemas.noFields,
   replies: {
     202: success({
       message: STRING,

@@ -61,7 +61,7 @@ export type Redispatch = {
 };
 
 export type RedispatchParts = {
-  readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus' | 'forgetExpired'>;
+  readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus'>;
   readonly matcher: Matcher;
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
   readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDriver'>;
@@ -221,7 +221,6 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
   async function expireSurplus(surplus: Surplus): Promise<number> {
     const expired = await store.expireSurplus(surplus);
     for (const order of expired) followExpiry(order);
-    if (expired.length > 0) await store.forgetExpired();
     return expired.length;
   }
 

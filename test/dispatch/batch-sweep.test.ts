@@ -36,7 +36,6 @@ const store: RedispatchParts['store'] & Pick<Store, 'findOverdue' | 'findSilent'
     },
     expireOrder: async () => null,
     expireSurplus: async () => [],
-    forgetExpired: async () => undefined,
     findOverdue: async () => [],
     endDuties: async () => undefined,
     findSilent: async () => [],

@@ -148,7 +148,6 @@ class Simulation {
         },
         expireOrder: async () => null,
         expireSurplus: async () => [],
-        forgetExpired: async () => undefined,
       },
       matcher: this.#matcher,
       fleet: { refreshDrivers: async () => undefined, refreshOrders: async () => [], markStale: () => undefined },

@@ -13,7 +13,6 @@ type DispatchStore = FleetSource &
     | 'assignWaiting'
     | 'expireOrder'
     | 'expireSurplus'
-    | 'forgetExpired'
     | 'findOverdue'
     | 'findSilent'
     | 'endDuties'
@@ -48,7 +47,6 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
       }),
     expireOrder: (orderId) => run(`expire ${orderId}`, () => tables.expire(processId, orderId)),
     expireSurplus: async () => [],
-    forgetExpired: async () => undefined,
     findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
     endDuties: async () => undefined,
     findSilent: () => run('silent drivers', () => [...tables.silent]),

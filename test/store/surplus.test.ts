@@ -38,20 +38,6 @@ test('named orders stay besides the newest', async () => {
   expect(await expire({ keep: 0, keepIds: [named] })).toEqual([newest]);
 });
 
-test('a lost reply is forgotten with its order, so that an equal request makes a new one', async () => {
-  const [expired = '', alsoExpired = '', waits = ''] = await waitingOrders(3);
-  const store = storeOf(sql, 'me');
-  await store.recordLostReplies([
-    { fingerprint: 'all gone', orderId: expired },
-    { fingerprint: 'some gone', orderId: alsoExpired },
-    { fingerprint: 'some gone', orderId: waits },
-  ]);
-  await expire({ keep: 1 });
-  await store.forgetExpired();
-  expect(await store.findLostReplies('all gone', 10)).toEqual([]);
-  expect(await store.findLostReplies('some gone', 10)).toEqual([waits]);
-});
-
 test('an order that is younger, or has a driver, or is being changed, stays', async () => {
   const [old = '', locked = '', young = ''] = await waitingOrders(3);
   const taken = await newOrder(await newDriver());

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres';
+import type { Fragment, Sql } from 'postgres';
 import { DEDUP_KEPT_MS } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { rowsOf } from '../fragments.ts';
@@ -15,6 +15,13 @@ const REPLIES = rowsOf<LostReply>([
 const rememberedSince = (sql: Sql) => sql`now() - make_interval(secs => ${DEDUP_KEPT_MS / 1000})`;
 
 /**
+ * Whether an equal request is to have the order `id`, and not one that was cancelled or has expired. An id without a
+ * row counts, as its commit may be of unknown outcome. A subquery, so that no plan reads the orders by anything else.
+ */
+const isWanted = (sql: Sql, id: Fragment) =>
+  sql`coalesce((select o.status from orders o where o.id = ${id}), 'unknown') not in ('cancelled', 'expired')`;
+
+/**
  * The part of the insert of orders that holds back requests without a key for the lost replies of equal ones:
  * of its `input`, the ids of as many equal requests as orders wait for one. It only reads, from a table that
  * is nearly always empty.
@@ -24,7 +31,8 @@ const rememberedSince = (sql: Sql) => sql`now() - make_interval(secs => ${DEDUP_
  */
 export const heldBack = (sql: Sql) => sql`
   select id from (
-    select i.id, cardinality(u.abandoned) as orders, row_number() over (partition by u.fingerprint order by i.id) as n
+    select i.id, (select count(*) from unnest(u.abandoned) a(id) where ${isWanted(sql, sql`a.id`)}) as orders,
+      row_number() over (partition by u.fingerprint order by i.id) as n
     from input i join unheard_requests u on u.fingerprint = i.fingerprint
     where i.idempotency_key is null and u.abandoned <> '{}' and u.at > ${rememberedSince(sql)}
   ) equal where n <= orders`;
@@ -32,7 +40,8 @@ export const heldBack = (sql: Sql) => sql`
 /**
  * Records lost replies, each once. The rows are locked in the order of their fingerprints, as
  * `takeLostReplies` does, so that two statements cannot deadlock. A row does not grow without end, because
- * only requests that are at work at the same time make several orders while one waits.
+ * only requests that are at work at the same time make several orders while one waits, and
+ * those that ended go.
  */
 export async function recordLostReplies({ sql, processId }: Db, replies: readonly LostReply[]): Promise<void> {
   await sql`
@@ -40,15 +49,17 @@ export async function recordLostReplies({ sql, processId }: Db, replies: readonl
     select fingerprint collate "C", ${processId}, (array_agg(order_id))[1], array_agg(order_id)
     from (${REPLIES(sql, replies)}) r group by 1 order by 1
     on conflict (fingerprint) do update set at = now(), abandoned = array(
-      select unnest(u.abandoned) where u.at > ${rememberedSince(sql)}
+      select a.id from unnest(u.abandoned) a(id) where u.at > ${rememberedSince(sql)} and ${isWanted(sql, sql`a.id`)}
       union select unnest(excluded.abandoned) order by 1)`;
 }
 
-/** The orders of at most `limit` lost replies, oldest first. */
+/** The orders of at most `limit` lost replies, oldest first; of those that {@link heldBack} counts. */
 export async function findLostReplies({ sql }: Db, fingerprint: string, limit: number): Promise<readonly string[]> {
   const [row] = await sql`
-    select abandoned[1:${limit}::int] as ids from unheard_requests
-    where fingerprint = ${fingerprint} and at > ${rememberedSince(sql)}`;
+    select array(
+      select a.id from unnest(abandoned) with ordinality a(id, n) where ${isWanted(sql, sql`a.id`)} order by n limit ${limit}
+    ) as ids
+    from unheard_requests where fingerprint = ${fingerprint} and at > ${rememberedSince(sql)}`;
   return row?.ids ?? [];
 }
 
@@ -76,24 +87,6 @@ export async function takeLostReplies({ sql }: Db, replies: readonly LostReply[]
     )
     select a.order_id from asked a join found f on f.fingerprint = a.fingerprint and a.order_id = any(f.abandoned)`;
   return new Map(rows.map((row) => [row.order_id, true]));
-}
-
-/**
- * Removes expired orders from the record of lost replies: an equal request wants an order that is delivered.
- */
-export async function forgetExpired({ sql }: Db): Promise<void> {
-  await sql`
-    with lost as materialized (
-      select fingerprint, array(
-        select a.id from unnest(abandoned) as a(id)
-        where not exists (select from orders o where o.id = a.id and o.status = 'expired')) as left_over
-      from unheard_requests where abandoned <> '{}' order by fingerprint for update skip locked
-    ), gone as (
-      delete from unheard_requests where fingerprint in (select fingerprint from lost where left_over = '{}')
-    )
-    update unheard_requests u set abandoned = lost.left_over from lost
-    where u.fingerprint = lost.fingerprint and lost.left_over <> '{}'
-      and cardinality(lost.left_over) < cardinality(u.abandoned)`;
 }
 
 /**

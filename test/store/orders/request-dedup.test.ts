@@ -64,6 +64,21 @@ test('of equal requests as many are held back as orders wait for one, at any pro
   expect(await insert(heldBack, 'b')).toEqual(['made', 'made']);
 });
 
+test('an order that was cancelled or has expired holds nothing back and is not found; one without a row does', async () => {
+  const fingerprint = newFingerprint();
+  const [cancelled, expired, waiting] = [await draft(fingerprint), await draft(fingerprint), await draft(fingerprint)];
+  expect(await insert([cancelled, expired, waiting], 'a')).toEqual(['made', 'made', 'made']);
+  const unknown = newId();
+  await record(fingerprint, cancelled.id, expired.id, waiting.id, unknown);
+  await storeOf(sql, 'a').cancelOrder(cancelled.id, 'operator', 'other');
+  await sql`update orders set status = 'expired' where id = ${expired.id}`;
+  expect(await found(fingerprint)).toEqual([waiting.id, unknown]);
+  const equal = await Promise.all([draft(fingerprint), draft(fingerprint), draft(fingerprint)]);
+  expect((await insert(equal, 'b')).toSorted()).toEqual(['made', 'repeated', 'repeated']);
+  await record(fingerprint, waiting.id);
+  expect(await rowOf(fingerprint)).toMatchObject({ abandoned: [waiting.id, unknown] });
+});
+
 test('lost replies are found oldest first, as many as are asked for, each once', async () => {
   const fingerprint = newFingerprint();
   const [first, second, third] = [newId(), newId(), newId()];

@@ -24,8 +24,8 @@ declare module '../queues/job-handler.ts' {
 /**
  * Delivers one event to one webhook; one handler for both queues of webhooks, since it gives the places of the
  * worker. After a failed attempt the outbox row is relayed again later, so that the schedule is in the database
- * and survives the queue. What finds its receiver left alone, or no place, is parked behind it; each delivery
- * that is accepted releases the next ones. One that nothing released in WEBHOOK_PARKED_SECONDS, and that finds
+ * and survives the queue. What finds its receiver left alone or disabled, or no place, is parked behind it; each
+ * delivery that is accepted releases the next ones. One that nothing released in WEBHOOK_PARKED_SECONDS, and that finds
  * no place again, is given up: its receiver takes fewer than come. Events may arrive twice and out of order,
  * which receivers see by the `webhook-id` and the sequence.
  */

@@ -208,7 +208,7 @@ test('a webhook whose secret was rotated is signed by both secrets, the new one 
   expect(() => verifyWebhook(newWebhookSecret(), headers, '{}')).toThrow(/signature/);
 });
 
-test('a delivery whose webhook was removed or disabled is given up', async () => {
+test('a delivery whose webhook was removed is given up', async () => {
   const { run, done } = world({ open: () => delivery({ endpoint: null }) });
   await run();
   expect(done).toEqual([['undeliverable', 'no_endpoint']]);

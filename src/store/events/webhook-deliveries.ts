@@ -25,7 +25,7 @@ export type OwedDelivery = {
   readonly ageSeconds: number;
   /** Whether it was parked for WEBHOOK_PARKED_SECONDS, and nothing released it. */
   readonly isLeftOver: boolean;
-  /** Null if its webhook was removed, or is disabled. */
+  /** Null if its webhook was removed. */
   readonly endpoint: DeliveryEndpoint | null;
 };
 
@@ -38,6 +38,7 @@ type DeliveryEndpoint = {
   readonly secret: string;
   /** The secret before, for as long as webhooks are signed by it too. */
   readonly oldSecret: string | null;
+  /** Seconds for which it is left alone; Infinity while it is disabled, which may be a pause by hand. */
   readonly heldSeconds: number;
 };
 
@@ -50,9 +51,10 @@ export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedD
       case when w.old_secret_until > now() then w.old_secret end as "oldSecret",
       greatest(0, extract(epoch from b.run_at - now()))::float8 as "dueInSeconds",
       extract(epoch from now() - d.started_at)::float8 as "ageSeconds",
-      greatest(0, coalesce(extract(epoch from w.retry_at - now()), 0))::float8 as "heldSeconds"
+      case when w.disabled_at is not null then 'infinity'
+        else greatest(0, coalesce(extract(epoch from w.retry_at - now()), 0)) end::float8 as "heldSeconds"
     from webhook_deliveries d join outbox b on b.id = d.outbox_id
-    left join webhooks w on w.id = ${webhookOf(sql)} and w.disabled_at is null
+    left join webhooks w on w.id = ${webhookOf(sql)}
     where d.outbox_id = ${outboxId} and d.status = 'pending'`;
   if (!row) return null;
   const { webhook_id: webhookId, ownerId, url, secret, oldSecret, heldSeconds, ...delivery } = row;
@@ -149,7 +151,7 @@ export async function recordFailedAttempt(
   return { outbox: parseOutboxRows(row?.outbox ?? []), disabled: row?.disabled ?? false };
 }
 
-/** Ends a delivery whose webhook was removed or is disabled. */
+/** Ends a delivery whose webhook was removed, or takes fewer than come. */
 export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, why: string): Promise<void> {
   await sql`
     with job as (

@@ -233,7 +233,7 @@ describe('an attempt', () => {
 
   it('without an endpoint gives the delivery up', async () => {
     const delivery = await newDelivery();
-    await storeOf(sql).disableWebhook(retailerId);
+    await sql`delete from webhooks where id = ${retailerId}`;
     const opened = (await storeOf(sql).openDelivery(delivery.outboxId)) as OwedDelivery;
     expect(opened.endpoint).toBeNull();
     await storeOf(sql).recordUndeliverable(opened, 'no_endpoint');

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
+import { createWebhookJob } from '../../../src/events/webhook.ts';
+import { createLogger } from '../../../src/telemetry.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring } from '../transaction.ts';
 import {
@@ -50,6 +52,24 @@ describe('a delivery', () => {
     const [first] = await park(1);
     const second = await newDelivery();
     expect(await parkedIds()).toEqual([first?.outboxId, second.outboxId]);
+  });
+
+  it('that comes up while its receiver is disabled waits, and is due once that is enabled again', async () => {
+    const delivery = await newDelivery();
+    await store.disableWebhook(retailerId);
+    const webhookJob = createWebhookJob({
+      store,
+      client: { post: () => Promise.reject(new Error('A disabled receiver is asked')) },
+      relay: { relay: () => undefined },
+      clock: Date,
+      random: () => 0,
+      logger: createLogger('silent'),
+    });
+    await webhookJob({ outboxId: delivery.outboxId, orderId: newId(), relays: 0 });
+    expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(await parkedIds()).toEqual([delivery.outboxId]);
+    await store.changeWebhookOf(owner(), retailerId, { enabled: true });
+    expect((await store.takeExpired(100)).map(({ id }) => id)).toContain(delivery.outboxId);
   });
 
   it('that is parked counts no attempt, and a run of before parks it no second time', async () => {

@@ -6,6 +6,8 @@ export type Cancellable = {
   readonly status: OrderStatus;
   readonly paymentStatus: PaymentStatus;
   readonly feeCents: Cents;
+  /** What the operator gave back of the fee already. */
+  readonly refundedCents: Cents;
   /** Whether the vendor refused to give the fee back. */
   readonly isRefundRefused: boolean;
 };
@@ -22,9 +24,11 @@ export type Cancellation = {
 /**
  * What a cancellation would do at this moment. Before its pickup an order costs nothing: what was charged is
  * given back in full, and so is what a charge under way will have taken. From the pickup on the fee stays, or
- * stays owed.
+ * stays owed. What was given back before counts for neither.
  */
-export function cancellationOf({ status, paymentStatus, feeCents, isRefundRefused }: Cancellable): Cancellation {
+export function cancellationOf(order: Cancellable): Cancellation {
+  const { status, paymentStatus, isRefundRefused } = order;
+  const leftCents = Math.max(0, order.feeCents - order.refundedCents);
   const cancellable = canBecome(status, 'cancelled');
   const isFree = cancellable || status === 'cancelled' || status === 'expired';
   const isOwed = paymentStatus === 'paid' || paymentStatus === 'processing' || paymentStatus === 'failed';
@@ -32,7 +36,7 @@ export function cancellationOf({ status, paymentStatus, feeCents, isRefundRefuse
   return {
     cancellable,
     reason: cancellable ? null : status,
-    refundCents: isFree && !isKept && paymentStatus === 'paid' ? feeCents : 0,
-    keptCents: isKept ? feeCents : 0,
+    refundCents: isFree && !isKept && paymentStatus === 'paid' ? leftCents : 0,
+    keptCents: isKept ? leftCents : 0,
   };
 }

@@ -5,7 +5,7 @@ import { canBecome, ORDER_STATUSES, type OrderStatus, type PaymentStatus } from 
 const FEE = 799;
 const PAYMENTS: readonly PaymentStatus[] = ['not_charged', 'processing', 'paid', 'failed', 'refunded'];
 const of = (status: OrderStatus, paymentStatus: PaymentStatus, isRefundRefused = false) =>
-  cancellationOf({ status, paymentStatus, feeCents: FEE, isRefundRefused });
+  cancellationOf({ status, paymentStatus, feeCents: FEE, refundedCents: 0, isRefundRefused });
 
 it.each(ORDER_STATUSES)('of an order that is %s says whether a cancellation would be done', (status) => {
   for (const payment of PAYMENTS) {
@@ -34,4 +34,10 @@ it.each<[OrderStatus, PaymentStatus, number, number]>([
 
 it('of a cancelled order whose refund was refused gives nothing back', () => {
   expect(of('cancelled', 'paid', true)).toMatchObject({ refundCents: 0, keptCents: FEE });
+});
+
+it('counts nothing of what was given back before', () => {
+  const partly = { paymentStatus: 'paid', feeCents: FEE, refundedCents: 300, isRefundRefused: false } as const;
+  expect(cancellationOf({ ...partly, status: 'driver_assigned' })).toMatchObject({ refundCents: 499, keptCents: 0 });
+  expect(cancellationOf({ ...partly, status: 'picked_up' })).toMatchObject({ refundCents: 0, keptCents: 499 });
 });

@@ -242,6 +242,27 @@ test('a part that was given back is an event of the order with its amount, once'
   expect(shown).toMatchObject({ stripe_refunds: [{ amount_cents: 300, status: 'succeeded' }] });
 });
 
+test('after a part was given back, a cancellation gives back the rest, which is no part to tell of', async () => {
+  const { sql } = database;
+  const store = storeOf(sql, 'me');
+  const stripe = await openStripe();
+  const order = await stripe.charged();
+  await order.pay();
+  stripe.refund(order.payment, 300);
+  for (const event of await stripe.taken()) await stripe.take(event);
+  expect(await store.findCancellable(order.orderId, order.retailerId)).toMatchObject({ refundedCents: 300 });
+  await store.cancelOrder(order.orderId, 'operator', 'other');
+  await store.openRefund(order.orderId);
+  const idempotencyKey = `${order.orderId}:refund`;
+  await chargerOf(stripe.standIn.url).refund({ idempotencyKey, paymentIntentId: order.payment });
+  for (const event of await stripe.taken()) await stripe.take(event);
+  expect(await order.row()).toMatchObject({ payment_status: 'refunded' });
+  expect(await sql`select status, amount_cents from refunds where order_id = ${order.orderId}`).toEqual([
+    { status: 'refunded', amount_cents: FEE - 300 },
+  ]);
+  expect((await order.events()).filter((type) => type === 'partly_refunded')).toHaveLength(1);
+});
+
 test('our own refund job makes none after a refund in the dashboard, and the rows agree', async () => {
   const { sql } = database;
   const stripe = await openStripe();

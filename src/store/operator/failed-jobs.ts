@@ -6,6 +6,7 @@ import type { Db } from '../db.ts';
 import { type ChangedOrder, changeOrder, refundJob } from '../orders/changes.ts';
 import type { QueueName } from '../outbox-rows.ts';
 import { type From, type ListSearch, type Page, type PageRequest, printable, readPage } from '../pages.ts';
+import { leftToRefund } from '../payments/refunds.ts';
 
 /** What the operator looks for among failed jobs. The text is an order's id, or a part of the code or the words. */
 export type FailedJobSearch = ListSearch<QueueName> & { readonly retailerIds: readonly string[] | null };
@@ -95,7 +96,7 @@ export function retryRefund(db: Db, { id, orderId }: FailedJob): Promise<Changed
   const after = sql`, attempt as (
       insert into refunds (order_id, attempt, payment_intent_id, amount_cents, reason, status)
       select o.id, 1 + coalesce((select max(attempt) from refunds f where f.order_id = o.id), 0), o.charge_id,
-        o.delivery_fee_cents, o.status, 'sending'
+        ${leftToRefund(sql)}, o.status, 'sending'
       from changed join orders o on o.id = changed.id
     )`;
   const jobs = refundJob(sql, sql`true`);

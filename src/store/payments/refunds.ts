@@ -12,6 +12,10 @@ export type RefundState =
   | { readonly kind: 'in_flight' | 'uncharged' | 'not_owed' }
   | { readonly kind: 'paid'; readonly paymentIntentId: string; readonly attempt: number };
 
+/** What a refund of the order `o` gives back: Stripe refunds what is left of the payment, where a part was before. */
+export const leftToRefund = (sql: Sql): Fragment =>
+  sql`greatest(0, o.delivery_fee_cents - stripe_refunded_cents(o.id))`;
+
 /** Judges whether an order is owed a refund. One that is to be made has its row from then on. */
 export async function openRefund({ sql }: Db, orderId: string): Promise<RefundState> {
   const [row] = await sql`
@@ -21,7 +25,7 @@ export async function openRefund({ sql }: Db, orderId: string): Promise<RefundSt
       from orders where id = ${orderId}
     ), opened as (
       insert into refunds (order_id, payment_intent_id, amount_cents, reason, status)
-      select id, charge_id, delivery_fee_cents, status, 'sending' from o where ended and payment_status = 'paid'
+      select id, charge_id, ${leftToRefund(sql)}, status, 'sending' from o where ended and payment_status = 'paid'
       on conflict do nothing
     )
     select payment_status, charge_id, ended, in_flight, ${lastAttempt(sql, sql`o`)} as attempt,

@@ -1,3 +1,5 @@
+import type { Fragment, Sql } from 'postgres';
+import type { ReleaseReason } from '../../domain/order.ts';
 import type { Receipt } from '../../domain/payout.ts';
 import type { Db } from '../db.ts';
 import { active } from '../fragments.ts';
@@ -12,12 +14,18 @@ import { insertText, type TextOwed, textJob } from '../texts/text-rows.ts';
  */
 export const LATE_PICKUP_LAG_SECONDS = 60;
 
+/** Why the driver of now loses the order: none of the reasons that stores know says more. */
+const TAKEN_OVER: ReleaseReason = 'other';
+
 /**
  * Records the pickup of a former driver, who fetched the parcel while nobody heard of them, in place of the
  * driver of now, who has not fetched it. The order is theirs again, as long as they have room.
  *
  * Null if another one has fetched it or it has ended, if the driver gave it back or never had it, or if the
  * phone does not say that the pickup was after the assignment, by a clock that may be LATE_PICKUP_LAG_SECONDS behind.
+ *
+ * The steps of the order that lie between are events of their own, so that nobody is told of one that is no step: the
+ * driver of now loses it, and the former one has it again.
  */
 export async function pickUpLate(
   db: Db,
@@ -30,14 +38,17 @@ export async function pickUpLate(
   if (!capturedAt) return null;
   const { sql } = db;
   const before = sql`
-    former as materialized (
-      select a.at as assigned_at, d.id as driver_id, (
+    held as materialized (
+      select id as held_id, driver_id as holder_id from orders
+      where id = ${orderId} and status in ('pending_dispatch', 'driver_assigned') for no key update
+    ), former as materialized (
+      select a.at as assigned_at, a.data as assignment, d.id as former_id, (
         select min(slot) from generate_series(0, d.capacity - 1) slot where not exists (
           select from orders c
           where c.driver_id = d.id and c.driver_slot = slot and c.status in ${active(sql)})) as slot
       from drivers d
       cross join lateral (
-        select e.sequence, e.at from order_events e
+        select e.sequence, e.at, e.data from order_events e
         where e.order_id = ${orderId} and e.type = 'driver_assigned' and e.data ->> 'driver_id' = d.id::text
         order by e.sequence desc limit 1
       ) a
@@ -50,16 +61,17 @@ export async function pickUpLate(
         and ${capturedAt}::timestamptz >= a.at - make_interval(secs => ${LATE_PICKUP_LAG_SECONDS})
     )`;
   const update = sql`
-    update orders set status = 'picked_up', driver_id = ${driverId}, driver_slot = (select slot from former),
-      assigned_at = (select assigned_at from former), picked_up_at = now(), sequence = sequence + 1
-    where id = ${orderId} and status in ('pending_dispatch', 'driver_assigned')
-      and driver_id is distinct from ${driverId} and (select slot from former) is not null`;
+    update orders o set status = 'picked_up', driver_id = former_id, driver_slot = former.slot,
+      assigned_at = former.assigned_at, picked_up_at = now(),
+      sequence = o.sequence + case when holder_id is null then 2 else 3 end
+    from held, former
+    where o.id = held_id and holder_id is distinct from former_id and former.slot is not null`;
   const text: TextOwed = { kind: 'on_the_way', delaySeconds: textDelaySeconds };
   const after = sql`, action as (
     insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
     select ${driverId}::uuid, ${actionId}::text, id, 'picked_up', status, sequence, ${capturedAt}::timestamptz
     from changed where ${actionId}::text is not null on conflict do nothing
-  )${insertText(sql, text)}`;
+  )${stepsBetween(sql)}${insertText(sql, text)}`;
   const data = { driver_id: driverId, captured_at: capturedAt.toISOString() };
   const event = { type: 'picked_up', data, ...(receipt ? { receipt: receiptData(receipt) } : {}) };
   const pickUp = () =>
@@ -72,3 +84,24 @@ export async function pickUpLate(
   const last = first === 'slot_taken' ? await pickUp() : first;
   return last === 'slot_taken' ? null : last;
 }
+
+/** CTEs that write the events between an order's place in `held` and its pickup, in that order; `, name as (…)`. */
+const stepsBetween = (sql: Sql): Fragment => sql`, steps as materialized (
+    select c.id, c.sequence - 2 as sequence, 'released' as type, 'order.released' as told_as, c.at, c.retailer_id,
+      'pending_dispatch' as status, c.payment_status, null::uuid as driver_id,
+      jsonb_build_object('driver_id', holder_id, 'reason', ${TAKEN_OVER}::text) as data,
+      jsonb_build_object('reason', ${TAKEN_OVER}::text) as details
+    from changed c join held on held_id = c.id where holder_id is not null
+    union all
+    select c.id, c.sequence - 1, 'driver_assigned', 'order.assigned', c.at, c.retailer_id,
+      'driver_assigned', c.payment_status, c.driver_id, former.assignment, null
+    from changed c cross join former
+  ), step_events as (
+    insert into order_events (told, order_id, sequence, type, at, data)
+    select true, id, sequence, type, at, data from steps
+  ), told as (
+    insert into unnumbered_events (order_id, sequence, type, retailer_id, at, status, payment_status, driver_id,
+      details)
+    select id, sequence, told_as, retailer_id, at, status, payment_status, driver_id, details
+    from steps order by sequence
+  )`;

@@ -43,9 +43,42 @@ test('a former driver who fetched the parcel in a dead zone has the order again,
   expect((await me.loadFleet([next]))[0]?.carried).toEqual([]);
 });
 
+test('its events are steps of the statuses, in the order’s history and as stores are told', async () => {
+  const { orderId, driverId } = await lost();
+  const next = await nextDriver(orderId);
+  await me.pickUpLate(orderId, driverId, kept());
+  const history = await sql`select type, data from order_events where order_id = ${orderId} order by sequence`;
+  const [first] = history.filter(({ type }) => type === 'driver_assigned');
+  expect(history.slice(-4)).toMatchObject([
+    { type: 'driver_assigned', data: { driver_id: next } },
+    { type: 'released', data: { driver_id: next, reason: 'other' } },
+    { type: 'driver_assigned', data: first?.data },
+    { type: 'picked_up', data: { driver_id: driverId } },
+  ]);
+  await me.numberEvents();
+  const told = await sql`
+    select sequence, type, status, driver_id, details from store_events where order_id = ${orderId} order by number`;
+  expect(told.slice(-4)).toEqual([
+    { sequence: 4, type: 'order.assigned', status: 'driver_assigned', driver_id: next, details: null },
+    { sequence: 5, type: 'order.released', status: 'pending_dispatch', driver_id: null, details: { reason: 'other' } },
+    { sequence: 6, type: 'order.assigned', status: 'driver_assigned', driver_id: driverId, details: null },
+    { sequence: 7, type: 'order.picked_up', status: 'picked_up', driver_id: driverId, details: null },
+  ]);
+  const jobs = await sql`select queue from outbox where order_id = ${orderId} order by queue`;
+  expect(jobs.filter(({ queue }) => queue === 'charge')).toHaveLength(1);
+});
+
 test('an order that waits again is theirs too, and is not assigned afterwards', async () => {
   const { orderId, driverId } = await lost();
-  expect(await me.pickUpLate(orderId, driverId, kept())).toMatchObject({ driverId });
+  expect(await me.pickUpLate(orderId, driverId, kept())).toMatchObject({ driverId, sequence: 5 });
+  const types = await sql`select type from order_events where order_id = ${orderId} order by sequence`;
+  expect(types.map(({ type }) => type)).toEqual([
+    'created',
+    'driver_assigned',
+    'released',
+    'driver_assigned',
+    'picked_up',
+  ]);
   const other = await addDriverRow(sql);
   expect(await me.assignWaiting(orderId, { driverId: other, shownMeters: 1 })).toEqual({ kind: 'order_gone' });
 });

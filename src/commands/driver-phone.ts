@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CommandError, type Context } from '../cli/context.ts';
 import { type Output, Worded } from '../cli/output.ts';
-import { type Act, known, requireId } from '../cli/parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
 import { hashSecret, newSecret } from '../domain/ids.ts';
 import { below, POSITION_FRESH_MS } from '../limits.ts';
 
@@ -39,13 +39,15 @@ export function addPhoneLinks(driver: Command, act: Act): void {
         return new Worded({ driver_id: driverId, sign_in_link: link, expires_at: expiresAt }, link);
       }),
     );
-  driver
-    .command('traccar-link <driver_id>')
+  withYes(driver.command('traccar-link <driver_id>'))
     .description('print the link, and its QR, that sets up Traccar Client on a phone; the one before ends')
     .option('--revoke', 'only end the one before')
     .action(
-      act(async (context, [id], { json, revoke }: Printed & { revoke?: boolean }) => {
+      act(async (context, [id], options: Printed & Confirmed & { revoke?: boolean }) => {
+        const { json, revoke } = options;
         const driverId = requireId(id);
+        const hasOne = known(await context.store.driverHasTracker(driverId), NO_DRIVER);
+        if (hasOne) confirm(options, 'This ends the link that the driver has: the app behind it reports no more.');
         if (revoke) {
           known((await context.store.setDriverTracker(driverId, null)) || null, NO_DRIVER);
           return { driver_id: driverId, device_identifier: null };

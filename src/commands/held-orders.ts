@@ -7,13 +7,13 @@ import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, OPERATOR_BATCH } from 
 
 /** `retailer charge-failed|cancel-waiting` */
 export function addHeldOrders(retailer: Command, act: Act): void {
-  retailer
-    .command('charge-failed <retailer_id>')
+  withYes(retailer.command('charge-failed <retailer_id>'))
     .description('try all failed charges of a store again that it still owes, on the card that it has now')
     .action(
-      act(async (context, [id]) => {
+      act(async (context, [id], confirmed: Confirmed) => {
         const retailerId = requireId(id);
-        known(await context.store.countWaitingOf(retailerId), 'store');
+        const { name } = known(await context.store.countWaitingOf(retailerId), 'store');
+        confirm(confirmed, `This charges the card of “${name}” for each failed charge that it still owes.`);
         return { retailer_id: retailerId, charges_retried: await retryAll(context, retailerId) };
       }),
     );

@@ -12,12 +12,12 @@ import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 export function addJobCommands(program: Command, act: Act): void {
   const job = program.command('job').description('jobs that failed: charges, refunds, texts, webhooks');
   addList(job, act);
-  job
-    .command('retry <job_id>')
+  withYes(job.command('retry <job_id>'))
     .description('have a failed job done again; nothing is charged, refunded or texted twice by it')
     .action(
-      act(async (context, [id]) => {
+      act(async (context, [id], confirmed: Confirmed) => {
         const failed = await requireJob(context, id);
+        if (failed.queue === 'charge') confirm(confirmed, 'This charges the card of the store.');
         await RETRIES[failed.queue](context, failed);
         return { job_id: failed.id, queue: failed.queue, order_id: failed.orderId, job: 'owed' };
       }),

@@ -51,31 +51,33 @@ export function addOrderCommands(program: Command, act: Act): void {
         return { order_id: id, redispatch: 'asked' };
       }),
     );
-  order
-    .command('cancel <order_id>')
+  withYes(order.command('cancel <order_id>'))
     .description('cancel an order before its pickup; a charge is refunded')
     .option('--reason <code>', CANCEL_REASONS.join(', '), 'other')
     .action(
-      act(async (context, [id], { reason }: { reason: string }) => {
+      act(async (context, [id], { reason, ...confirmed }: Confirmed & { reason: string }) => {
         const { store } = context;
+        const orderId = requireId(id);
         if (!CANCEL_REASONS.includes(reason as CancelReason)) {
           throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
         }
-        const cancelled = await store.cancelOrder(requireId(id), 'operator', reason as CancelReason);
+        confirm(confirmed, 'This cancels the order for good; what was charged is given back.');
+        const cancelled = await store.cancelOrder(orderId, 'operator', reason as CancelReason);
         if (!cancelled) throw new CommandError('There is no such order before its pickup.');
         await leaveJobs(context, [cancelled]);
         await tellDriver(context, cancelled);
         return { order_id: id, status: cancelled.status };
       }),
     );
-  order
-    .command('return <order_id>')
+  withYes(order.command('return <order_id>'))
     .description('end an order after its pickup for its driver; the driver is free, no payout is owed')
     .action(
-      act(async (context, [id]) => {
+      act(async (context, [id], confirmed: Confirmed) => {
         const { store } = context;
-        const givenUp = await store.giveUpForDriver(requireId(id));
-        const returned = await store.returnForDriver(requireId(id));
+        const orderId = requireId(id);
+        confirm(confirmed, 'This ends the order as returned, for good: nothing is paid out, and the fee stays.');
+        const givenUp = await store.giveUpForDriver(orderId);
+        const returned = await store.returnForDriver(orderId);
         await leaveJobs(context, [givenUp, returned]);
         if (!returned) throw new CommandError('There is no such order that was picked up and not handed over.');
         await tellDriver(context, returned);
@@ -87,12 +89,12 @@ export function addOrderCommands(program: Command, act: Act): void {
 
 /** `order charge` */
 function addCharge(order: Command, act: Act): void {
-  order
-    .command('charge <order_id>')
+  withYes(order.command('charge <order_id>'))
     .description('try a failed charge again, on the card that its store has now')
     .action(
-      act(async (context, [id]) => {
+      act(async (context, [id], confirmed: Confirmed) => {
         const orderId = requireId(id);
+        confirm(confirmed, 'This charges the card of the store.');
         const which = { orderId };
         const [retried] = await context.store.retryCharges(which, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER);
         if (!retried) throw new CommandError('There is no such order whose charge failed and is still owed.');

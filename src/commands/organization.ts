@@ -68,12 +68,16 @@ function addMembers(organization: Command, act: Act): void {
         return { organization_id: id, retailer_id: retailerId };
       }),
     );
-  organization
-    .command('remove-store <organization_id> <retailer_id>')
+  withYes(organization.command('remove-store <organization_id> <retailer_id>'))
     .description("take a store out; the organization's keys stop reading its orders within a second")
     .action(
-      act(async ({ store }, [id, retailerId]) => {
-        const left = await store.leaveOrganization(requireId(id), requireId(retailerId));
+      act(async ({ store }, [id, retailerId], confirmed: Confirmed) => {
+        const [organizationId, storeId] = [requireId(id), requireId(retailerId)];
+        confirm(
+          confirmed,
+          'What happens at the store is told to no webhook of the organization until it is added again.',
+        );
+        const left = await store.leaveOrganization(organizationId, storeId);
         known(left || null, 'store of that organization');
         return { retailer_id: retailerId, organization_id: null };
       }),

@@ -66,13 +66,14 @@ function addApplications(retailer: Command, act: Act): void {
       }),
     );
 
-  retailer
-    .command('reject <application_id>')
+  withYes(retailer.command('reject <application_id>'))
     .description('reject an application')
     .requiredOption('--reason <text>', 'kept on record')
     .action(
-      act(async ({ store }, [id], options: { reason: string }) => {
-        const rejected = await store.rejectApplication(requireId(id), text('--reason', options.reason));
+      act(async ({ store }, [id], { reason, ...confirmed }: Confirmed & { reason: string }) => {
+        const [applicationId, kept] = [requireId(id), text('--reason', reason)];
+        confirm(confirmed, 'This turns the application down for good.');
+        const rejected = await store.rejectApplication(applicationId, kept);
         if (!rejected) throw new CommandError('There is no such open application.');
         return { application_id: id, status: 'rejected' };
       }),

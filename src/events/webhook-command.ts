@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CommandError, type Context } from '../cli/context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from '../cli/list.ts';
-import { type Act, known, requireId } from '../cli/parts.ts';
+import { type Act, type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
 import { withWatch } from '../cli/watch.ts';
 import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
 import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
@@ -11,12 +11,11 @@ import { newWebhookSecret } from './webhook-signature.ts';
 /** Receivers behind which deliveries wait that a command lists. */
 const RECEIVERS_LISTED = 50;
 
-type SetOptions = { url?: string; on?: boolean; off?: boolean; events?: string };
+type SetOptions = Confirmed & { url?: string; on?: boolean; off?: boolean; events?: string };
 
 /** `retailer set-webhook` */
 export function addSetWebhook(retailer: Command, act: Act): void {
-  retailer
-    .command('set-webhook <retailer_id>')
+  withYes(retailer.command('set-webhook <retailer_id>'))
     .description("set a store's webhook; the signing secret is shown once")
     .option('--url <url>', 'an https URL on the public Internet; creates a new secret')
     .option('--on', 'enable a disabled webhook with its old secret')
@@ -32,7 +31,7 @@ export function addSetWebhook(retailer: Command, act: Act): void {
         if (chosen > 1 || (events === undefined ? chosen === 0 : on || off)) {
           throw new CommandError('Give one of --url, --on and --off, or --events, alone or beside --url.');
         }
-        if (url !== undefined) return setUrl(context, retailerId, url, events);
+        if (url !== undefined) return setUrl(context, retailerId, { ...options, url }, events);
         if (events !== undefined) {
           known((await store.setWebhookTypes(retailerId, events)) || null, 'webhook');
           return { retailer_id: retailerId, event_types: events ?? [EVERY_EVENT_TYPE] };
@@ -52,9 +51,17 @@ function readEventTypes(text: string): string[] | null {
   throw new CommandError(`--events is all, or some of ${STORE_EVENT_TYPES.join(', ')}, with commas between.`);
 }
 
-async function setUrl({ store, sandbox }: Context, retailerId: string, text: string, events?: string[] | null) {
-  const url = readWebhookUrl(text, sandbox);
+async function setUrl(
+  { store, sandbox }: Context,
+  retailerId: string,
+  options: SetOptions & { readonly url: string },
+  events?: string[] | null,
+) {
+  const url = readWebhookUrl(options.url, sandbox);
   if (typeof url === 'string') throw new CommandError(`--url ${url}.`);
+  if (await store.findWebhook({ kind: 'store', id: retailerId }, retailerId)) {
+    confirm(options, 'This replaces the address and the secret of the webhook that is there; both end at once.');
+  }
   const secret = newWebhookSecret();
   known((await store.setWebhook(retailerId, url.href, secret, events)) || null, 'store');
   return { retailer_id: retailerId, webhook_url: url.href, webhook_secret: secret };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProgram } from '../../src/commands/program.ts';
+import { newId } from '../../src/domain/ids.ts';
 import { runCli, runCommand } from '../harness/command-line.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
@@ -49,7 +50,7 @@ describe('the beginning of an id', () => {
     const { orderId } = await addOrder(database.sql, store);
     const short = orderId.slice(0, 18);
     expect(await runCli(env, 'order', 'show', short)).toMatchObject({ order: { id: orderId } });
-    expect(await runCli(env, 'order', 'cancel', short)).toEqual({ order_id: orderId, status: 'cancelled' });
+    expect(await runCli(env, 'order', 'cancel', short, '--yes')).toEqual({ order_id: orderId, status: 'cancelled' });
     expect(await runCli<unknown[]>(env, 'webhook', 'list', '--order', short)).toEqual([]);
     const capitals = orderId.toUpperCase();
     expect(await runCli(env, 'order', 'show', capitals)).toMatchObject({ order: { id: orderId } });
@@ -89,6 +90,41 @@ test('the name of an organization can be corrected', async () => {
   expect(await runCli(env, 'organization', 'set', id.slice(0, 18), '--name', 'Corner Markets')).toEqual(corrected);
   expect(await runCli(env, 'organization', 'show', id)).toMatchObject(corrected);
   expect(await errorOf('organization', 'set', id.replace(/.$/, 'x'), '--name', 'X')).toMatch(/^That is not an id/);
+});
+
+describe('a command that is final or costs money', () => {
+  test('says so and does nothing without --yes', async () => {
+    const id = newId();
+    for (const line of [
+      `order cancel ${id}`,
+      `order return ${id}`,
+      `order charge ${id}`,
+      `payout pay ${id}`,
+      `payout void ${id} --note x`,
+      `retailer reject ${id} --reason x`,
+      `organization remove-store ${id} ${id}`,
+    ]) {
+      expect(await errorOf(...line.split(' '))).toMatch(/^(This|What) .* Add --yes to do it\.$/);
+      expect(await errorOf(...line.split(' '), '--yes')).toMatch(/^There is no such /);
+    }
+    const { retailerId } = await addStoreRow(database.sql);
+    expect(await errorOf('retailer', 'charge-failed', retailerId)).toMatch(/^This charges .* Add --yes to do it\.$/);
+  });
+
+  test('asks before it ends the secret of a webhook or of a tracking app, and not before there is one', async () => {
+    const { retailerId } = await addStoreRow(database.sql);
+    const url = ['retailer', 'set-webhook', retailerId, '--url', 'http://127.0.0.1:9/told'];
+    const { webhook_secret: secret } = await runCli(env, ...url);
+    expect(await errorOf(...url)).toMatch(/^This replaces .* Add --yes to do it\.$/);
+    expect((await runCli(env, ...url, '--yes')).webhook_secret).not.toBe(secret);
+
+    const made = await runCli(env, 'driver', 'create', '--name', 'Ana', '--phone', '+14155550109');
+    const link = ['driver', 'traccar-link', made.driver_id ?? '', '--revoke'];
+    expect(await runCli(env, ...link)).toMatchObject({ device_identifier: null });
+    await database.sql`update drivers set tracker_hash = 'x' where id = ${made.driver_id ?? ''}`;
+    expect(await errorOf(...link)).toMatch(/^This ends the link .* Add --yes to do it\.$/);
+    expect(await runCli(env, ...link, '--yes')).toMatchObject({ device_identifier: null });
+  });
 });
 
 describe('a command that watches', () => {

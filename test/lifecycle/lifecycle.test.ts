@@ -123,9 +123,9 @@ test('an action captured in a year beyond the tables’ range is refused, and th
 
 test('the operator ends an order whose driver has disappeared; the driver is free again', async () => {
   const { store, driver, id: orderId } = await assigned();
-  await expect(cli('order', 'return', orderId)).rejects.toThrow('picked up and not handed over');
+  await expect(cli('order', 'return', orderId, '--yes')).rejects.toThrow('picked up and not handed over');
   await driver.act(orderId, 'pick-up');
-  expect(await cli('order', 'return', orderId)).toEqual({ order_id: orderId, status: 'returned' });
+  expect(await cli('order', 'return', orderId, '--yes')).toEqual({ order_id: orderId, status: 'returned' });
   // What becomes of the texts is told at any time.
   const events = (await eventsOf(orderId)).filter((type) => !type.startsWith('sms_'));
   expect(events.slice(-2)).toEqual(['undeliverable', 'returned']);
@@ -137,6 +137,6 @@ test('the operator ends an order whose driver has disappeared; the driver is fre
 test('the operator cancels an order on the command line while the service runs', async () => {
   const store = await addStore();
   const order = (await place(store)).body.order;
-  expect(await cli('order', 'cancel', order.id)).toEqual({ order_id: order.id, status: 'cancelled' });
-  await expect(cli('order', 'cancel', order.id)).rejects.toThrow('no such order before its pickup');
+  expect(await cli('order', 'cancel', order.id, '--yes')).toEqual({ order_id: order.id, status: 'cancelled' });
+  await expect(cli('order', 'cancel', order.id, '--yes')).rejects.toThrow('no such order before its pickup');
 });

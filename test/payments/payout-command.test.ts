@@ -73,7 +73,7 @@ test('a list of no status, of nobody or of too many is refused', async () => {
 
 test('a decision is made once, with a note, and a void needs one', async () => {
   const { run, asked } = commands('void');
-  expect(await run('void', ORDER, '--note', ' no parcel ')).toEqual({
+  expect(await run('void', ORDER, '--note', ' no parcel ', '--yes')).toEqual({
     order_id: ORDER,
     payout_status: 'void',
     amount_cents: 550,
@@ -83,11 +83,11 @@ test('a decision is made once, with a note, and a void needs one', async () => {
 });
 
 test('a payout that is elsewhere is named, and so is an unknown one', async () => {
-  await expect(commands('held').run('pay', ORDER)).rejects.toEqual(
+  await expect(commands('held').run('pay', ORDER, '--yes')).rejects.toEqual(
     new CommandError('That payout is held: it is not owed.'),
   );
   await expect(commands('paid').run('release', ORDER)).rejects.toEqual(
     new CommandError('That payout is paid: it is not held.'),
   );
-  await expect(commands(null).run('pay', ORDER)).rejects.toEqual(new CommandError('There is no such payout.'));
+  await expect(commands(null).run('pay', ORDER, '--yes')).rejects.toEqual(new CommandError('There is no such payout.'));
 });

@@ -53,7 +53,7 @@ test('a chain’s key reads the orders of its stores, and no other’s, and chan
     error: { code: 'forbidden' },
   });
 
-  await cli('organization', 'remove-store', id, one.retailerId);
+  await cli('organization', 'remove-store', id, one.retailerId, '--yes');
   await expect.poll(async () => (await get(ids[0])).status).toBe(404);
   expect((await seen()).map(([orderId]) => orderId)).toEqual([ids[1]]);
 });

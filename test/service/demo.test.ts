@@ -106,7 +106,7 @@ test('a webhook that somebody set for the demo store survives a start, the demoâ
   await world.restart();
   const after = await urlOf();
   expect((await fetch(after, { method: 'POST', body: '{}' })).status).toBe(401);
-  await cli('retailer', 'set-webhook', demo.retailerId, '--url', 'http://127.0.0.1:9/mine');
+  await cli('retailer', 'set-webhook', demo.retailerId, '--url', 'http://127.0.0.1:9/mine', '--yes');
   await world.restart();
   expect(await urlOf()).toBe('http://127.0.0.1:9/mine');
 });

@@ -64,12 +64,14 @@ it('a store whose card is declined gets three deliveries; further orders wait an
   // Memory hears of the payment a moment after the tables.
   await expect.poll(() => statusOf(store)).toBe('driver_assigned');
 
-  expect(await cli<object>('order', 'charge', failed[0] as string)).toEqual({
+  expect(await cli<object>('order', 'charge', failed[0] as string, '--yes')).toEqual({
     order_id: failed[0],
     payment_status: 'processing',
   });
-  expect(await cli<object>('retailer', 'charge-failed', store.retailerId)).toMatchObject({ charges_retried: 2 });
-  await expect(cli<object>('order', 'charge', failed[0] as string)).rejects.toThrow('whose charge failed');
+  expect(await cli<object>('retailer', 'charge-failed', store.retailerId, '--yes')).toMatchObject({
+    charges_retried: 2,
+  });
+  await expect(cli<object>('order', 'charge', failed[0] as string, '--yes')).rejects.toThrow('whose charge failed');
   for (const orderId of failed) {
     await untilOrder(store, orderId, { payment_status: 'paid' });
     expect(chargesOf(orderId).map(({ key, answer }) => [key, answer.kind])).toEqual([

@@ -126,7 +126,7 @@ describe('an application', () => {
       '',
       'That application was approved before.',
     ]);
-    expect((await said(['retailer', 'reject', id, '--reason', 'late'])).code).toBe(1);
+    expect((await said(['retailer', 'reject', id, '--reason', 'late', '--yes'])).code).toBe(1);
     const [after] = await world.sql`select count(*)::int as n from retailers where name = 'Blue Door Books'`;
     expect(after?.n).toBe(stores?.n);
   });
@@ -134,7 +134,7 @@ describe('an application', () => {
   it('is recorded with the reason where it is rejected, and makes no store', async () => {
     const { application_id: id = '' } = await apply();
     const [before] = await world.sql`select count(*)::int as n from retailers`;
-    await sameday('retailer', 'reject', id, '--reason', 'outside of the area');
+    await sameday('retailer', 'reject', id, '--reason', 'outside of the area', '--yes');
     expect(await sameday('retailer', 'show', id)).toMatchObject({
       status: 'rejected',
       decision_note: 'outside of the area',
@@ -455,7 +455,8 @@ describe('a failed job', () => {
     expect(job).toMatchObject({ queue: 'charge', failure_code: 'generic_decline', store: 'Corner Market' });
     expect(job?.vendor_says).toMatch(/^Your card /);
     await sameday('retailer', 'set-card', store.retailerId, '--test-card', 'ok');
-    const retry = ['job', 'retry', String(job?.job_id)] as const;
+    const retry = ['job', 'retry', String(job?.job_id), '--yes'] as const;
+    expect((await said(retry.slice(0, 3))).stderr).toBe('This charges the card of the store. Add --yes to do it.\n');
     expect(await sameday(...retry)).toMatchObject({ order_id: id, job: 'owed' });
     await untilOrder(store, id, { payment_status: 'paid' });
     expect(await said(retry)).toMatchObject({ code: 1, stderr: 'There is no such failed job.\n' });
@@ -661,7 +662,7 @@ describe('a command that cannot be done', () => {
     [['retailer', 'suspend', id], 'There is no such store.'],
     [['retailer', 'rotate-key', id], 'There is no such store.'],
     [['retailer', 'approve', id], 'There is no such application.'],
-    [['retailer', 'reject', id, '--reason', 'x'], 'There is no such open application.'],
+    [['retailer', 'reject', id, '--reason', 'x', '--yes'], 'There is no such open application.'],
     [['retailer', 'set-rate', id, '--per-second', '5'], 'There is no such store.'],
     [['retailer', 'set-rate', id, '--per-second', '0'], '--per-second takes a whole number from 1 to 10000.'],
     [['retailer', 'set-card', id], 'Name the card: --stripe-customer and --payment-method, or --test-card.'],

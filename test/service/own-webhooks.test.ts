@@ -365,7 +365,7 @@ describe('an organization’s webhook', () => {
     for (const { headers, body, event } of seenAt(path)) expect(verifyWebhook(secret, headers, body)).toEqual(event);
     expect((await call(own, 'GET', `/webhooks/${id}`)).status).toBe(404);
     // A store that has left is not told of.
-    await cli('organization', 'remove-store', chain, own.retailerId);
+    await cli('organization', 'remove-store', chain, own.retailerId, '--yes');
     await cancel(own, (await place(own)).body.order.id);
     const { events } = (await ask<{ events: unknown[] }>('/events?limit=100', { key: own.apiKey })).body;
     expect(events.length).toBeGreaterThan(0);

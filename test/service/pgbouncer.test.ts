@@ -25,7 +25,7 @@ test.skipIf(!hasPgbouncer())('a service and a command behind PgBouncer in sessio
   const page = await openSocket(service, `/track/${waiting.tracking_token}/live`);
   await expect.poll(() => JSON.stringify(page.messages)).toContain('"status":"pending_dispatch"');
   // Another process writes it, of which this one hears by a notice of Postgres.
-  await runBuiltCli(env, 'order', 'cancel', waiting.id);
+  await runBuiltCli(env, 'order', 'cancel', waiting.id, '--yes');
   await expect.poll(() => JSON.stringify(page.messages.at(-1))).toContain('"status":"cancelled"');
   page.close();
 

@@ -34,7 +34,7 @@ const soon = { interval: 30 };
 describe('Traccar Client', () => {
   /** Sets up a driver's phone by the link of the command line, as the app reads it. */
   async function trackerOf(driverId: string) {
-    const made = await cli('driver', 'traccar-link', driverId);
+    const made = await cli('driver', 'traccar-link', driverId, '--yes');
     const link = new URL(made.link ?? '');
     const settings = Object.fromEntries(link.searchParams);
     secrets.push(settings.id ?? '');
@@ -156,7 +156,9 @@ describe('Traccar Client', () => {
     const next = await trackerOf(driver.id);
     expect((await send(asForm(next.id, at)))[0]).toBe(200);
     await expect.poll(async () => (await send(asForm(id, at)))[0], soon).toBe(401);
-    expect(await cli('driver', 'traccar-link', driver.id, '--revoke')).toMatchObject({ device_identifier: null });
+    const revoke = ['driver', 'traccar-link', driver.id, '--revoke'];
+    await expect(cli(...revoke)).rejects.toThrow('Add --yes to do it.');
+    expect(await cli(...revoke, '--yes')).toMatchObject({ device_identifier: null });
     await expect.poll(async () => (await send(asForm(next.id, at)))[0], soon).toBe(401);
   });
 });
@@ -214,7 +216,7 @@ describe('Web Push', () => {
     const next = (await place(store)).body.order;
     await untilOrder(store, next.id, { driver_id: driver.id });
     await expect.poll(() => to(phone.path), soon).toHaveLength(3);
-    await cli('order', 'cancel', next.id);
+    await cli('order', 'cancel', next.id, '--yes');
     await expect.poll(() => to(phone.path).at(-1), soon).toEqual({ kind: 'taken' });
     expect(to(phone.path)).toHaveLength(4);
   });
@@ -257,7 +259,7 @@ describe('Web Push', () => {
     await expect.poll(() => [to(two.path).length, to(three.path).length], soon).toEqual([1, 1]);
     expect(to(one.path)).toEqual([]);
     expect((await push(driver, 'DELETE')).status).toBe(200);
-    await cli('order', 'cancel', order.id);
+    await cli('order', 'cancel', order.id, '--yes');
     await untilOrder(store, order.id, { status: 'cancelled' });
     expect(to(two.path)).toHaveLength(1);
   });

@@ -106,7 +106,7 @@ it('tells of what the operator does with a command, and refunds it, at once', as
   const driver = await addFreeDriver(store.point);
   const { id } = (await place(store)).body.order;
   await untilOrder(store, id, { payment_status: 'paid' });
-  await cli('order', 'cancel', id);
+  await cli('order', 'cancel', id, '--yes');
   await until(id, 3, AT_ONCE_MS);
   expect(told(id)).toEqual(['assigned', 'cancelled', 'refunded']);
   await driver.duty(false);

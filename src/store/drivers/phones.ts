@@ -11,6 +11,12 @@ export async function setDriverTracker({ sql }: Db, driverId: string, trackerHas
   return rows.length === 1;
 }
 
+/** Whether a driver has a tracker; null for an unknown driver, or one who is no longer active. */
+export async function driverHasTracker({ sql }: Db, driverId: string): Promise<boolean | null> {
+  const [row] = await sql`select tracker_hash is not null as has from drivers where id = ${driverId} and active`;
+  return row?.has ?? null;
+}
+
 /** The driver whose tracker has this hash; one who was deactivated only until the order in their hands ends. */
 export async function findDriverByTracker({ sql }: Db, trackerHash: string): Promise<{ driverId: string } | null> {
   const [row] = await sql`select id from drivers d where tracker_hash = ${trackerHash} and ${isDriver(sql, sql`d`)}`;

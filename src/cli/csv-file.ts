@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import { CommandError } from './context.ts';
 import { text } from './parts.ts';
 
@@ -36,32 +36,42 @@ export class BadField extends Error {
 }
 
 /**
- * Reads a CSV file (RFC 4180 in UTF-8, with or without a byte order mark). A bad line is a problem of its own and
- * stops no other.
+ * Reads a CSV file (RFC 4180 in UTF-8, with or without a byte order mark). A line that is CSV and holds
+ * what is wrong is a problem of its own and stops no other. Where quotes do not match, nothing says which line begins
+ * where, so the file as a whole cannot be used.
  *
  * @throws {CommandError} where the file as a whole cannot be used
  */
 export function readCsvFile<Row>(path: string, form: ImportForm<Row>): ImportLine<Row>[] {
-  const problems = new Map<number, LineProblem>();
-  const records = parse(readUtf8(path), {
-    bom: true,
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    on_skip(error) {
-      const line = Number((error as { readonly lines?: number } | undefined)?.lines ?? 0);
-      problems.set(line, { field: '', message: 'is not CSV: a quote is missing, or stands within a value' });
-    },
-  }) as unknown as { readonly record: string[]; readonly info: { readonly lines: number } }[];
-  const [header, ...rows] = records;
+  const [header, ...rows] = parseCsv(readUtf8(path));
   const columns = readHeader(header?.record ?? [], form);
-  if (rows.length + problems.size > MAX_IMPORT_LINES) {
+  if (rows.length > MAX_IMPORT_LINES) {
     throw new CommandError(`The file has more than ${MAX_IMPORT_LINES} lines: divide it.`);
   }
-  const read = rows.map(({ record, info }) => ({ line: info.lines, ...readRecord(columns, record, form) }));
-  const bad = [...problems].map(([line, problem]) => ({ line, problem }));
-  return [...read, ...bad].sort((a, b) => a.line - b.line);
+  return rows.map(({ record, line }) => ({ line, ...readRecord(columns, record, form) }));
+}
+
+type CsvRecord = { readonly record: string[]; readonly line: number };
+
+function parseCsv(text: string): CsvRecord[] {
+  const records: CsvRecord[] = [];
+  try {
+    parse(text, {
+      bom: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      on_record: (record: string[], { lines }) => void records.push({ record, line: lines }),
+    });
+    return records;
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const first = (records.at(-1)?.line ?? 0) + 1;
+    const last = Math.max(first, Number(error.lines));
+    const where = first === last ? `Line ${first} is` : `Lines ${first} to ${last} are`;
+    throw new CommandError(
+      `${where} not CSV: a quote is missing, or stands within a value. Nothing was imported: correct the file.`,
+    );
+  }
 }
 
 function readUtf8(path: string): string {

@@ -52,12 +52,20 @@ test.each([
   ['no e-mail address', 'Joe,1 Main St,nobody', 'contact_email'],
   ['too few values', 'Joe,1 Main St', ''],
   ['too many values', 'Joe,1 Main St,a@example.com,7', ''],
-  ['a quote within a value', 'Joe,1 "Main" St,a@example.com', ''],
 ])('names the line and the field of %s, and goes on', (_what, bad, field) => {
   const lines = read([HEADER, GOOD, bad, GOOD].join('\n'));
   expect(lines).toHaveLength(3);
   expect(lines[1]).toMatchObject({ line: bad.includes('\n') ? 4 : 3, problem: { field, message: expect.any(String) } });
   for (const index of [0, 2]) expect(lines[index]).toHaveProperty('row');
+});
+
+test.each([
+  ['stands within a value', 'Joe,1 "Main" St,a@example.com', 'Line 3 is'],
+  ['is behind an end', 'Joe,"1 Main St" 2,a@example.com', 'Line 3 is'],
+  ['is never closed', '"Joe,1 Main St,a@example.com', 'Lines 3 to 4 are'],
+  ['ends lines later', '"Joe,1 Main St,a@example.com\nJoe,"1 Main St",a@example.com', 'Lines 3 to 4 are'],
+])('refuses a file with a quote that %s, and names its lines', (_what, bad, where) => {
+  expect(() => read([HEADER, GOOD, bad, 'Jo,2 Main St,b@example.com', ''].join('\n'))).toThrow(`${where} not CSV: `);
 });
 
 test.each([

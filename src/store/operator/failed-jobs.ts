@@ -104,8 +104,9 @@ export function retryRefund(db: Db, { id, orderId }: FailedJob): Promise<Changed
 }
 
 /**
- * Makes a text that was not sent owed again, while it is useful. It keeps the sends that were counted, so the job
- * looks for the message at the vendor before it sends it. Null where it may not be sent any more, or another one
+ * Makes a text that was not sent owed again, while it is useful. It keeps the sends that were made, so the job looks
+ * for the message at the vendor before it sends it. One of which none was made is opened anew, so that the bounds of
+ * the day judge it and count it. Null where it may not be sent any more, or another one
  * did. Never for a text whose outcome is unknown.
  */
 export function retryText(db: Db, { id, orderId, queue, textKind }: FailedJob): Promise<ChangedOrder | null> {
@@ -122,17 +123,25 @@ export function retryText(db: Db, { id, orderId, queue, textKind }: FailedJob): 
       ${isTracking ? sql`, sms_status = 'queued', sms_failure_code = null` : sql``}
     where id in (select order_id from settled)`;
   const after = isTracking
-    ? sql`, again as (
-        update messages m set status = 'sending', failure_code = null from changed where m.order_id = changed.id
+    ? sql`, anew as (
+        delete from messages m using changed where m.order_id = changed.id and ${wasNeverSent(sql)}
+      ), again as (
+        update messages m set status = 'sending', failure_code = null
+        from changed where m.order_id = changed.id and not ${wasNeverSent(sql)}
       )`
     : sql`, again as (
-        update texts t set status = 'sending', failure_code = null, outbox_id = owed.outbox_id, updated_at = now()
+        update texts t set status = case when t.sends = 0 then 'queued' else 'sending' end, failure_code = null,
+          outbox_id = owed.outbox_id, updated_at = now()
         from owed where t.outbox_id = ${id}
       )`;
   const jobs = sql`select ${queue}::text as queue, now() as run_at`;
   const event = { type: 'sms_retried', data: { kind: textKind } };
   return changeOrder(db, update, event, { before, jobs, after, notice: 'details' });
 }
+
+/** The first send is counted when the text is opened, which finds that it is beyond a bound. */
+const wasNeverSent = (sql: Sql): Fragment => sql`
+  (m.sends = 0 or m.sends = 1 and m.failure_code in ('phone_limit', 'store_limit'))`;
 
 const trackingIsUseful = (sql: Sql): Fragment => sql`
   o.sms_status = 'failed' and o.status not in ('cancelled', 'expired')

@@ -117,6 +117,22 @@ test('a text that is tried again keeps the sends that were counted, so it is loo
   expect(await list()).toMatchObject({ rows: [] });
 });
 
+test('a text beyond a bound of the day is counted and judged again when it is tried again', async () => {
+  const bounds = { perPhone: 0, perStore: 1 };
+  const open = async (orderId: string) => (await me.openTexts([orderId], bounds, SENDER)).get(orderId);
+  expect(await open((await addOrder(sql, shop)).orderId)).toMatchObject({ overBound: null });
+  const { orderId, jobs } = await addOrder(sql, shop);
+  expect(await open(orderId)).toMatchObject({ overBound: 'store_limit' });
+  await recordText(sql, orderId, { status: 'failed', failureCode: 'store_limit' }, jobs.sms?.id ?? 0);
+  const again = await me.retryText(await failed());
+  expect(await open(orderId)).toMatchObject({ overBound: 'store_limit', earlierSends: 0, isCounted: true });
+  await recordText(sql, orderId, { status: 'failed', failureCode: 'store_limit' }, again?.outbox[0]?.id ?? 0);
+  await sql`delete from text_counts`;
+  await me.retryText(await failed());
+  expect(await open(orderId)).toMatchObject({ overBound: null, isCounted: true });
+  expect([...(await sql`select texts from text_counts`)]).toEqual([{ texts: 1 }]);
+});
+
 test('a text is not tried again when it is useful no more, or its order has ended', async () => {
   const late = await refusedText();
   const lateJob = await failed();
@@ -129,21 +145,24 @@ test('a text is not tried again when it is useful no more, or its order has ende
   expect((await list()).rows).toHaveLength(2);
 });
 
-test('an optional text gets a job of its own again', async () => {
+test('an optional text gets a job of its own again, and is judged by the bounds of the day', async () => {
   await me.setTextKinds(shop.retailerId, ['delivered']);
   const driverId = await addDriverRow(sql);
   const { orderId } = await addOrder(sql, shop, { driverId });
   await me.pickUpOrder(orderId, driverId, UNSTAMPED);
   const delivered = await me.deliverOrder(orderId, driverId, 'photo', UNSTAMPED);
   const outboxId = delivered?.outbox.find(({ queue }) => queue === 'text')?.id ?? 0;
-  await me.openOptionalTexts([outboxId], { perPhone: 0, perStore: 0 }, SENDER);
-  const result = { status: 'failed', failureCode: '21211' } as const;
+  const bounds = { perPhone: 0, perStore: 1 };
+  await sql`
+    insert into text_counts (about, day, texts) values (${`store:${shop.retailerId}`}, (now() at time zone 'UTC')::date, 1)`;
+  await me.openOptionalTexts([outboxId], bounds, SENDER);
+  const result = { status: 'failed', failureCode: 'store_limit' } as const;
   await me.recordOptionalTexts([{ orderId, kind: 'delivered', result, outboxId }], SENDER);
   const again = await me.retryText(await failed());
   const job = again?.outbox[0]?.id ?? 0;
   expect(job).toBeGreaterThan(outboxId);
-  const opened = await me.openOptionalTexts([job], { perPhone: 0, perStore: 0 }, SENDER);
-  expect(opened.get(String(job))).toMatchObject({ orderId, kind: 'delivered' });
+  const opened = await me.openOptionalTexts([job], bounds, SENDER);
+  expect(opened.get(String(job))).toMatchObject({ orderId, kind: 'delivered', overBound: 'store_limit' });
   const events = await sql`select data from order_events where order_id = ${orderId} and type = 'sms_retried'`;
   expect([...events]).toEqual([{ data: { kind: 'delivered' } }]);
   expect(await me.findFailedJob(outboxId)).toBeNull();

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { CommandError } from '../cli/context.ts';
-import { type Act, known, requireId, text } from '../cli/parts.ts';
+import { CommandError, type Context } from '../cli/context.ts';
+import { type Act, type Confirmed, confirm, known, requireId, text, withYes } from '../cli/parts.ts';
 import { isPhone } from '../domain/phone.ts';
 import { readTiers } from './driver-tiers.ts';
-import { locateStore, type PlaceOptions, withPlace } from './new-store.ts';
+import { isCenter, locateStore, type PlaceOptions, warnOfCenter, withPlace } from './new-store.ts';
 
 type DriverOptions = { readonly name?: string; readonly phone?: string; readonly tiers?: string };
-type StoreOptions = PlaceOptions & { readonly name?: string; readonly address?: string };
+type StoreOptions = Confirmed & PlaceOptions & { readonly name?: string; readonly address?: string };
 
 /** `driver set` */
 export function addDriverCorrection(driver: Command, act: Act): void {
@@ -36,7 +36,7 @@ export function addDriverCorrection(driver: Command, act: Act): void {
 
 /** `retailer set` */
 export function addStoreCorrection(retailer: Command, act: Act): void {
-  withPlace(retailer.command('set <retailer_id>'))
+  withYes(withPlace(retailer.command('set <retailer_id>')))
     .description("correct a store's name, or its address and place; orders already created keep theirs")
     .option('--name <name>')
     .option('--address <address>', 'as one line; its place is looked up unless it is given')
@@ -47,6 +47,7 @@ export function addStoreCorrection(retailer: Command, act: Act): void {
         refuseNothing(name ?? address ?? lat ?? lng);
         const moved = address ?? lat ?? lng;
         const place = moved === undefined ? null : await locateStore(context, address ?? '', options);
+        if (place?.source === 'zip_centroid') await refuseLoss(context, retailerId, options);
         const changes = {
           name: name === undefined ? null : text('--name', name),
           address: address === undefined ? null : text('--address', address),
@@ -56,6 +57,21 @@ export function addStoreCorrection(retailer: Command, act: Act): void {
         return known(await context.store.showRetailer(retailerId, context.config.unpaidOrdersAllowed), 'store');
       }),
     );
+}
+
+/** An exact point is not exchanged for the center of a ZIP code, unless that is meant. */
+async function refuseLoss(context: Context, retailerId: string, confirmed: Confirmed): Promise<void> {
+  const { store, config } = context;
+  const { address, lat, lng } = known(await store.showRetailer(retailerId, config.unpaidOrdersAllowed), 'store');
+  const point = { lat: Number(lat), lng: Number(lng) };
+  if (!isCenter(context, String(address), point)) {
+    confirm(
+      confirmed,
+      'This puts the center of the ZIP code, which may be kilometers off, in place of an exact point. ' +
+        'Better give --lat and --lng, those of before where the store has not moved.',
+    );
+  }
+  warnOfCenter(context);
 }
 
 function refuseNothing(named: string | undefined): void {

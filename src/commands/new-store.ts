@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openPlaces } from '../app/places.ts';
 import { CommandError, type Context } from '../cli/context.ts';
 import { LOCATE_TIMEOUT_MS } from '../dispatch/locate-job.ts';
-import { findAddress } from '../dispatch/places.ts';
+import { findAddress, type Places } from '../dispatch/places.ts';
 import { findZip } from '../domain/address.ts';
 import { newId } from '../domain/ids.ts';
 import { isPoint, type Point } from '../geo/point.ts';
@@ -32,11 +32,7 @@ export async function newRetailer(
 ): Promise<NewRetailer> {
   const card = cardFor(context, options);
   const { point, source } = await locateStore(context, address, options);
-  if (source === 'zip_centroid') {
-    context.output.tell(
-      'The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.',
-    );
-  }
+  if (source === 'zip_centroid') warnOfCenter(context);
   return {
     id: newId(),
     name,
@@ -45,6 +41,11 @@ export async function newRetailer(
     stripeCustomerId: card?.customer ?? null,
     stripePaymentMethodId: card?.paymentMethod ?? null,
   };
+}
+
+/** Says that a store's point is that of its ZIP code. */
+export function warnOfCenter({ output }: Pick<Context, 'output'>): void {
+  output.tell('The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.');
 }
 
 /** The card that the options name, else the sandbox's; null for none. */
@@ -115,6 +116,15 @@ export async function findStore(
   const found = await findAddress(places, address, 'operator');
   if (found.kind === 'found') return { point: found.point, source: 'geocoder' };
   if (found.kind !== 'not_found') return 'unavailable';
-  const centroid = places.zips.area(findZip(address) ?? '')?.point;
+  const centroid = centerOf(places, address);
   return centroid ? { point: centroid, source: 'zip_centroid' } : 'not_found';
 }
+
+/** Whether a store's point is no more than the center of its ZIP code. */
+export function isCenter({ config }: Pick<Context, 'config'>, address: string, { lat, lng }: Point): boolean {
+  const center = centerOf(openPlaces(config), address);
+  return center?.lat === lat && center.lng === lng;
+}
+
+const centerOf = ({ zips }: Pick<Places, 'zips'>, address: string): Point | undefined =>
+  zips.area(findZip(address) ?? '')?.point;

@@ -127,6 +127,18 @@ describe('a command that is final or costs money', () => {
   });
 });
 
+test('an exact point is not exchanged for the center of a ZIP code without --yes, and that one is told', async () => {
+  const at = (address: string) => ['--address', `${address}, Denver, CO 80202`];
+  const exact = ['--lat', '39.7', '--lng', '-105'];
+  const { retailer_id: id = '' } = await runCli(env, 'retailer', 'create', '--name', 'A', ...at('1 Main St'), ...exact);
+  const move = ['retailer', 'set', id, ...at('2 Main St')];
+  expect(await errorOf(...move)).toMatch(/^This puts the center of the ZIP code.* Add --yes to do it\.$/);
+  expect(await runCli(env, 'retailer', 'show', id)).toMatchObject({ lat: 39.7, lng: -105 });
+  const warning = 'The point is the center of the ZIP code and may be kilometers off: better give --lat and --lng.';
+  expect(await errorOf(...move, '--yes')).toBe(warning);
+  expect(await said('retailer', 'set', id, ...at('3 Main St'))).toMatchObject({ code: 0, stderr: `${warning}\n` });
+});
+
 describe('a command that watches', () => {
   async function watched(args: string[], columns?: number) {
     const looks: string[] = [];

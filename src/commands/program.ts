@@ -9,6 +9,7 @@ import { readWatch } from '../cli/watch.ts';
 import { ConfigError, type Environment, parseConfig, readCliConfig, readConfig } from '../config.ts';
 import { addWebhookCommands } from '../events/webhook-command.ts';
 import { addPayoutCommands } from '../payments/payout-command.ts';
+import { classifyFailure } from '../postgres/failures.ts';
 import { databaseRemedy } from '../runtime/remedies.ts';
 import { errorFields } from '../telemetry.ts';
 import { addTextCommands } from '../texts/text-command.ts';
@@ -151,9 +152,13 @@ function show({ print, tell, write }: Output, found: unknown, command: Command):
   for (const line of found.whatFollows(command)) (json ? tell : write)(line);
 }
 
+/** Done twice, some commands make a second key, or a second store. */
+const PERHAPS_DONE = 'What the command changes may have been changed: look before you run it again.';
+
 /** The line on standard error. An unexpected error shows only its code, as its message may hold data. */
 function explain(error: unknown): string {
   if (error instanceof CommandError || error instanceof ConfigError) return error.message;
   const { name, code } = errorFields(error);
-  return databaseRemedy(error) ?? `The command failed: ${name}${code ? ` ${code}` : ''}.`;
+  const words = databaseRemedy(error) ?? `The command failed: ${name}${code ? ` ${code}` : ''}.`;
+  return classifyFailure(error) === 'unknown' ? `${words} ${PERHAPS_DONE}` : words;
 }

@@ -139,6 +139,18 @@ test('an exact point is not exchanged for the center of a ZIP code without --yes
   expect(await said('retailer', 'set', id, ...at('3 Main St'))).toMatchObject({ code: 0, stderr: `${warning}\n` });
 });
 
+test('a command whose outcome is unknown says that it may be done, and one that was refused does not', async () => {
+  await database.sql`
+    create function cut() returns trigger language plpgsql as
+    $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`;
+  await database.sql`create trigger cut before insert on organizations for each row execute function cut()`;
+  const perhaps = 'may have been changed: look before you run it again.';
+  expect(await errorOf('organization', 'add', 'Corner')).toContain(perhaps);
+  await database.sql`drop trigger cut on organizations`;
+  await database.sql`alter table organizations add check (name <> 'Corner')`;
+  expect(await errorOf('organization', 'add', 'Corner')).toBe('The command failed: PostgresError 23514.');
+});
+
 describe('a command that watches', () => {
   async function watched(args: string[], columns?: number) {
     const looks: string[] = [];

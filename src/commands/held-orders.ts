@@ -18,12 +18,13 @@ export function addHeldOrders(retailer: Command, act: Act): void {
       }),
     );
   withYes(retailer.command('cancel-waiting <retailer_id>'))
-    .description('cancel all orders of a store that wait for a driver')
+    .description('cancel all orders of a store that wait for a driver, or for their time')
     .action(
       act(async (context, [id], confirmed: Confirmed) => {
         const retailerId = requireId(id);
-        const { name, waiting } = known(await context.store.countWaitingOf(retailerId), 'store');
-        if (waiting > 0) confirm(confirmed, `This cancels ${waiting} waiting orders of “${name}”.`);
+        const { name, waiting, later } = known(await context.store.countWaitingOf(retailerId), 'store');
+        const what = `the orders of “${name}”: ${waiting} that wait for a driver, and ${later} that wait for their time.`;
+        if (waiting + later > 0) confirm(confirmed, `This cancels ${what}`);
         return { retailer_id: retailerId, orders_cancelled: await cancelAll(context, retailerId) };
       }),
     );

@@ -123,7 +123,9 @@ export function addTierCommands(program: Command, act: Act): void {
     .command('list')
     .description('list the tiers')
     .action(act(async ({ store }) => [...(await store.loadTiers()).values()].map(toWire)));
-  const set = withYes(tier.command('set <tier>')).description('change a tier; existing orders keep their fee');
+  const set = withYes(tier.command('set <tier>')).description(
+    'change a tier; existing orders keep their fee, and when they expire',
+  );
   for (const [flags] of Object.values(TIER_OPTIONS)) set.option(flags);
   set.option('--dispatch-mode <mode>', 'planned, or nearest: waiting orders go to whoever is free first');
   set.action(

@@ -100,7 +100,7 @@ it('a suspended store’s orders under way go on, its waiting ones wait, and all
       });
   }
   await expect(cli<object>('retailer', 'cancel-waiting', store.retailerId)).rejects.toThrow(
-    'This cancels 2 waiting orders of “Corner Market”. Add --yes to do it.',
+    'This cancels the orders of “Corner Market”: 2 that wait for a driver, and 0 that wait for their time. Add --yes',
   );
   const cancelled = await cli<object>('retailer', 'cancel-waiting', store.retailerId, '--yes');
   expect(cancelled).toEqual({ retailer_id: store.retailerId, orders_cancelled: 2 });

@@ -2,6 +2,7 @@ import type { StoreHold } from '../../domain/hold.ts';
 import { DEFAULT_UNPAID_ORDERS_ALLOWED, OPERATOR_BATCH } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { type ChangedOrder, changeAlike, endOfWait } from '../orders/changes.ts';
+import { isNotYet } from '../orders/order-times.ts';
 
 /**
  * The stores whose orders are held, or may be soon.
@@ -25,15 +26,17 @@ export async function loadHolds(
   }));
 }
 
-/** The name of a store and the number of its waiting orders; null for an unknown store. */
+/** The name of a store, and how many of its orders wait for a driver, or for their time; null for an unknown store. */
 export async function countWaitingOf(
   { sql }: Db,
   retailerId: string,
-): Promise<{ readonly name: string; readonly waiting: number } | null> {
+): Promise<{ readonly name: string; readonly waiting: number; readonly later: number } | null> {
   const [row] = await sql`
-    select name, (select count(*)::int from orders where status = 'pending_dispatch' and retailer_id = r.id) as waiting
-    from retailers r where id = ${retailerId}`;
-  return row ? { name: row.name, waiting: row.waiting } : null;
+    select r.name, count(o.id) filter (where not ${isNotYet(sql, sql`o`)})::int as waiting,
+      count(o.id) filter (where ${isNotYet(sql, sql`o`)})::int as later
+    from retailers r left join orders o on o.retailer_id = r.id and o.status = 'pending_dispatch'
+    where r.id = ${retailerId} group by r.name`;
+  return row ? { name: row.name, waiting: row.waiting, later: row.later } : null;
 }
 
 /**

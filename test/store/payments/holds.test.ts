@@ -413,6 +413,8 @@ describe('cancelling all waiting orders of a store', () => {
     const carried = await chargedOrder(sql, store);
     await me.setWebhook(store.retailerId, 'https://shop.example/hook', 'whsec_1');
     const waiting = await Promise.all(Array.from({ length: 5 }, waitingOrder));
+    await sql`update orders set dispatch_from = now() + interval '2 days' where id = ${waiting[1] as string}`;
+    expect(await me.countWaitingOf(store.retailerId)).toMatchObject({ waiting: 4, later: 1 });
     const rounds: string[][] = [];
     const notices = await noticesDuring(database, async () => {
       do rounds.push((await me.cancelWaiting(store.retailerId, 2)).map(({ id }) => id));

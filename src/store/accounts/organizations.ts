@@ -136,6 +136,8 @@ export async function rotateOrganizationKey(
   key: NewKey,
   overlapSeconds: number,
 ): Promise<Date | false | null> {
+  // One that ends at once makes room for the new one.
+  const hasRoom = sql`(select keys from room) < ${MAX_ORGANIZATION_KEYS}::int + (${overlapSeconds}::float8 = 0)::int`;
   const end = sql`least(k.valid_until, now() + make_interval(secs => ${overlapSeconds}))`;
   const [row] = await sql`
     with room as materialized (select keys from lock_organization(${organizationId})
@@ -145,16 +147,15 @@ export async function rotateOrganizationKey(
     ), ending as (
       update organization_keys k set valid_until = ${end},
         revoked_at = case when ${overlapSeconds}::float8 = 0 then now() end
-      where k.id in (select id from old)
-        and (select keys from room) < ${MAX_ORGANIZATION_KEYS}::int + (${overlapSeconds}::float8 = 0)::int
+      -- A key that is revoked meanwhile stays so: what the row holds then is looked at again.
+      where k.id in (select id from old) and ${keyIsGood(sql)} and ${hasRoom}
       returning k.valid_until
     ), added as (
       insert into organization_keys (id, organization_id, key_hash)
       select ${key.id}::uuid, ${organizationId}::uuid, ${key.keyHash} from ending
     )
-    select exists (select from old) as known, (select valid_until from ending) as until`;
-  if (!row?.known) return null;
-  return row.until ?? false;
+    select exists (select from old) and not ${hasRoom} as full, (select valid_until from ending) as until`;
+  return row?.until ?? (row?.full ? false : null);
 }
 
 /** Revokes a key of an organization; false where it has no such key that is good. */

@@ -8,11 +8,13 @@ import type { Cursor } from '../../../src/store/pages.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
 import { addOrder, addStoreRow, PICKUP } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
+import { openTransaction, untilBlocked } from '../transaction.ts';
 
 /** A filter of a list that asks for nothing. */
 const ANY = { externalId: null, createdAfter: null, createdBefore: null, updatedAfter: null, cursor: null } as const;
 
-const { sql } = await useFreshDatabase();
+const database = await useFreshDatabase();
+const { sql } = database;
 
 const store = storeOf(sql);
 const newKey = (): NewKey => ({ id: newId(), keyHash: hashSecret(newSecret('organization_key', 'test')) });
@@ -71,6 +73,21 @@ test('a rotated key of an organization goes on for its overlap', async () => {
     {},
   ]);
 });
+
+test.each([0, 3_600])(
+  'a key that is revoked while it is rotated stays revoked, with an overlap of %i s',
+  async (overlap) => {
+    const { id, key } = await organization();
+    const other = await openTransaction(database);
+    expect(await storeOf(other.sql).revokeOrganizationKey(id, key.id)).toBe(true);
+    const next = newKey();
+    const rotated = store.rotateOrganizationKey(id, key.id, next, overlap);
+    await untilBlocked(database);
+    await other.commit();
+    expect(await rotated).toBeNull();
+    expect([await storesOf(key), await storesOf(next)]).toEqual([undefined, undefined]);
+  },
+);
 
 test('an order is found for its store’s organization, and for no other', async () => {
   const [one, other] = [await addStoreRow(sql), await addStoreRow(sql)];

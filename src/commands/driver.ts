@@ -7,6 +7,7 @@ import { MAX_DRIVER_CAPACITY } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/vehicle.ts';
+import { findPhones, tellPhones } from '../driver-app/push-command.ts';
 import { MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
 import { addDriverCorrection } from './corrections.ts';
@@ -109,9 +110,11 @@ export function addDriverCommands(program: Command, act: Act): void {
       act(async (context, [id], confirmed: Confirmed) => {
         const { name, carrying } = known(await context.store.showDriver(requireId(id)), 'driver');
         confirm(confirmed, `This takes “${name}”, who carries ${carrying} orders, off the fleet for good.`);
+        const phones = await findPhones(context, requireId(id));
         const deactivated = await context.store.deactivateDriver(requireId(id));
         const { released, carriedOrderIds } = known(deactivated, 'driver');
         await leaveJobs(context, released);
+        if (released.length > 0) await tellPhones(context, phones);
         return {
           driver_id: id,
           active: false,

@@ -219,6 +219,12 @@ describe('Web Push', () => {
     await cli('order', 'cancel', next.id, '--yes');
     await expect.poll(() => to(phone.path).at(-1), soon).toEqual({ kind: 'taken' });
     expect(to(phone.path)).toHaveLength(4);
+
+    const last = (await place(store)).body.order;
+    await untilOrder(store, last.id, { driver_id: driver.id });
+    await expect.poll(() => to(phone.path), soon).toHaveLength(5);
+    await cli('driver', 'deactivate', driver.id, '--yes');
+    await expect.poll(() => to(phone.path).slice(5), soon).toEqual([{ kind: 'taken' }]);
   });
 
   test('forgets a phone that its vendor does not know any more', async () => {

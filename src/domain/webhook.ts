@@ -1,3 +1,5 @@
+import { MAX_WEBHOOKS_SET } from '../limits.ts';
+
 /** Who is told by a webhook, and may change it: a store, or an organization of stores. */
 export type WebhookOwner = { readonly kind: 'store' | 'organization'; readonly id: string };
 
@@ -11,6 +13,9 @@ export type WaitingReason = (typeof WAITING_REASONS)[number];
 
 /** In a filter: all types, those of later versions included. */
 export const EVERY_EVENT_TYPE = '*';
+
+/** Said where an owner may not have another webhook. */
+export const TOO_MANY_WEBHOOKS = `There are ${MAX_WEBHOOKS_SET} webhooks already.`;
 
 /** The type of the event that tests a webhook. It needs no filter. */
 export const WEBHOOK_TEST_TYPE = 'webhook.test';

@@ -4,7 +4,7 @@ import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withL
 import { type Act, type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
 import { withWatch } from '../cli/watch.ts';
 import { STORE_EVENT_TYPES } from '../domain/store-event.ts';
-import { DELIVERY_STATUSES, EVERY_EVENT_TYPE } from '../domain/webhook.ts';
+import { DELIVERY_STATUSES, EVERY_EVENT_TYPE, TOO_MANY_WEBHOOKS } from '../domain/webhook.ts';
 import { readWebhookUrl } from '../vendors/webhook-client.ts';
 import { newWebhookSecret } from './webhook-signature.ts';
 
@@ -63,7 +63,8 @@ async function setUrl(
     confirm(options, 'This replaces the address and the secret of the webhook that is there; both end at once.');
   }
   const secret = newWebhookSecret();
-  known((await store.setWebhook(retailerId, url.href, secret, events)) || null, 'store');
+  const isSet = known(await store.setWebhook(retailerId, url.href, secret, events), 'store');
+  if (!isSet) throw new CommandError(TOO_MANY_WEBHOOKS);
   return { retailer_id: retailerId, webhook_url: url.href, webhook_secret: secret };
 }
 

@@ -1,12 +1,11 @@
 import { ServiceError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
-import { EVERY_EVENT_TYPE } from '../domain/webhook.ts';
+import { EVERY_EVENT_TYPE, TOO_MANY_WEBHOOKS } from '../domain/webhook.ts';
 import { JSON_BODY, NO_FIELDS, parsed, refuseFields } from '../http/input.ts';
 import { asAvailable, asWritten } from '../http/outcomes.ts';
 import type { StoreReader } from '../http/readers.ts';
 import { countRead, type StoreRates } from '../http/store-rate.ts';
 import { valid } from '../http/validate.ts';
-import { MAX_WEBHOOKS_SET } from '../limits.ts';
 import type { Webhook } from '../store/events/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
@@ -74,7 +73,7 @@ export function webhookRoutes(parts: {
       await countChange(owner);
       const secret = newWebhookSecret();
       const added = await asWritten(store.addWebhook(owner, { id: newId(), url, eventTypes, secret }), LOOK);
-      if (!added) throw new ServiceError('illegal_transition', `There are ${MAX_WEBHOOKS_SET} webhooks already.`);
+      if (!added) throw new ServiceError('illegal_transition', TOO_MANY_WEBHOOKS);
       return json(201, { success: true, webhook: { ...toWire(added), secret } });
     },
   };

@@ -1,4 +1,5 @@
 import type { Fragment } from 'postgres';
+import { MAX_WEBHOOKS_SET } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { changeAndTell } from '../fragments.ts';
 import { dueAgain, queueOf, webhookOf } from './webhook-parts.ts';
@@ -9,18 +10,19 @@ import { dueAgain, queueOf, webhookOf } from './webhook-parts.ts';
  */
 
 /**
- * Sets the webhook of a store with a new secret, and clears its failures; false for an unknown store.
+ * Sets the webhook of a store with a new secret, and clears its failures; false where the store has MAX_WEBHOOKS_SET
+ * others, null for an unknown store.
  *
  * @param eventTypes the types of events that it is told of, null for all; without it a new webhook is told of
  *   what the version before told, and one that is there of what it was told
  */
-export function setWebhook(
+export async function setWebhook(
   db: Db,
   retailerId: string,
   url: string,
   secret: string,
   eventTypes?: readonly string[] | null,
-): Promise<boolean> {
+): Promise<boolean | null> {
   const { sql } = db;
   const isFiltered = eventTypes !== undefined;
   const types = sql`${eventTypes ? [...eventTypes] : null}::text[]`;
@@ -29,11 +31,15 @@ export function setWebhook(
   const change = sql`
     insert into webhooks ${columns}
     select id, ${url}, ${secret} ${isFiltered ? sql`, id, ${types}` : sql``} from retailers where id = ${retailerId}
+      and (exists (select from webhooks where id = ${retailerId})
+        or has_room_for_webhook(${retailerId}::uuid, null, ${MAX_WEBHOOKS_SET}))
     on conflict (id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
       old_secret = null, old_secret_until = null,
       failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
       ${isFiltered ? sql`, event_types = excluded.event_types` : sql``}`;
-  return changeWebhook(db, retailerId, change);
+  if (await changeWebhook(db, retailerId, change)) return true;
+  const [store] = await sql`select from retailers where id = ${retailerId}`;
+  return store ? false : null;
 }
 
 /** Sets what a store's webhook is told of, null for all; false if there is none. */

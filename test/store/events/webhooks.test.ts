@@ -49,6 +49,11 @@ describe('an owner', () => {
     expect(rest).toHaveLength(MAX_WEBHOOKS_SET - 1);
     expect(await store.removeWebhook(owner(), rest[0]?.id ?? '')).toBe(true);
     await added();
+    // The operator's own is one of the five, and may be set anew.
+    expect(await store.setWebhook(retailerId, URL_OF_STORE, 'whsec_x')).toBe(true);
+    await store.removeWebhook(owner(), retailerId);
+    await added();
+    expect(await store.setWebhook(retailerId, URL_OF_STORE, 'whsec_x')).toBe(false);
   });
 
   it('adds no sixth one while another process adds the fifth', async () => {

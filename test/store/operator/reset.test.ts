@@ -95,6 +95,17 @@ test('every table of orders is emptied, the others keep their rows, and all proc
   expect(await storeOf(sql, 'cli-1').removeAllOrders()).toBe(0);
 });
 
+test('many orders are counted by the estimate of Postgres', async () => {
+  const store = await addStoreRow(sql);
+  for (let i = 0; i < 3; i++) await addOrder(sql, store);
+  await sql`analyze orders`;
+  for (let i = 0; i < 2; i++) await addOrder(sql, store);
+  expect(await storeOf(sql).removeAllOrders(4)).toBe(4);
+  for (let i = 0; i < 3; i++) await addOrder(sql, store);
+  await sql`analyze orders`;
+  expect(await storeOf(sql).removeAllOrders(2)).toBe(3);
+});
+
 test('a job’s id is not given again, as its queue may still hold the old one', async () => {
   const store = await addStoreRow(sql);
   const { jobs: earlier } = await addOrder(sql, store);

@@ -20,11 +20,13 @@ import { REJECTION_REASONS } from '../../src/domain/rejected-candidate.ts';
 import { TIER_IDS } from '../../src/domain/tier.ts';
 import { DELIVERY_STATUSES } from '../../src/domain/webhook.ts';
 import { signWebhook } from '../../src/events/webhook-signature.ts';
+import { MAX_EVENT_WAIT_SECONDS } from '../../src/http/field-errors.ts';
 import { schemas } from '../../src/http/schemas.ts';
 import { MIGRATION_DB_CONNECTIONS, PROCESS_DB_CONNECTIONS, QUEUE_DB_CONNECTIONS } from '../../src/limits.ts';
 import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
+import { HTTP_LIMITS } from '../../src/transport/http-limits.ts';
 import { ROWS } from '../faults/rows/index.ts';
 import { BOUNDS } from '../harness/bounds.ts';
 import {
@@ -160,6 +162,16 @@ test('integrate.md has each error code with its status and whether it is retryab
     retryable ? 'yes' : 'no',
   ]);
   expect(told.map((cells) => cells.slice(0, 3))).toEqual(known);
+});
+
+test('integrate.md gives requests more time than the service takes', () => {
+  const js = blocks(integrate, 'js').join('\n').replaceAll('_', '');
+  const [orderMs = 0, eventsMs = 0] = all(js, /AbortSignal\.timeout\((\d+)\)/g).map(Number);
+  expect(orderMs).toBeGreaterThan(HTTP_LIMITS.bodyDeadlineMs + HTTP_LIMITS.requestDeadlineMs);
+  expect(eventsMs).toBe(orderMs + MAX_EVENT_WAIT_SECONDS * 1_000);
+  const told = rows(section(integrate, '## Set time-outs')).find(([first]) => first === 'whole request');
+  expect(told?.[1]).toBe(`${orderMs / 1_000} s`);
+  expect(integrate).toContain(`- [ ] The time-out of a request is at least ${orderMs / 1_000} s.`);
 });
 
 test('integrate.md shows each event that stores are told of, and no other', () => {

@@ -295,6 +295,10 @@ test.each([
   expect(missing(names, codes(section(text, heading)))).toEqual([]);
 });
 
+test('integrate.md has the reasons to wait in the order in which they are said', () => {
+  expect(firstCells(section(integrate, '### Why an order waits'))).toEqual([...HOLD_REASONS, ...WAIT_REASONS]);
+});
+
 test('operate.md shows the tiers of a new installation', () => {
   const [, inserted = ''] = /insert into tiers values([^;]+);/.exec(source('migrations/0001_orders.sql')) ?? [];
   const [, cases = ''] =

@@ -154,6 +154,17 @@ test('no page names an address that does not exist', async () => {
   }
 });
 
+test('a page sets each variable that its commands use before they do', () => {
+  for (const { path, text } of PAGES) {
+    const lines = blocks(text, 'sh').join('\n').split('\n');
+    const unset = lines.filter((line, at) => {
+      const before = lines.slice(0, at + 1).join('\n');
+      return all(line, /\$\{?([A-Z][A-Z_]+)/g).some((name) => !new RegExp(`\\b${name}=`).test(before));
+    });
+    expect(unset, path).toEqual([]);
+  }
+});
+
 test('integrate.md has each error code with its status and whether it is retryable', () => {
   const told = rows(section(integrate, '## Handle errors')).slice(1);
   const known = Object.entries(ERROR_CODES).map(([code, { status, retryable }]) => [

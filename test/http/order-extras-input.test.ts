@@ -76,7 +76,7 @@ describe('the optional fields of an order', () => {
     ['dropoff_instructions', 'must be a string', [1, [], {}, true]],
     ['metadata', 'must be an object', [1, [], 'x', true]],
     ['items', 'must be a list', [1, {}, 'x', true]],
-    ['leave_at_door', 'must be true or false', [1, [], {}, 'true']],
+    ['leave_at_door', 'must be true or false', [1, [], {}, 'true', '']],
   ])('are refused where %s is of another type, without coercion', (field, message, values) => {
     for (const value of values) expect(problems({ [field]: value })).toEqual([`${field}: ${message}`]);
   });

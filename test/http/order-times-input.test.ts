@@ -34,6 +34,8 @@ describe('the times and the size of an order', () => {
     ['deliver_by', '2030-01-31T17:00:00+99:99', NO_TIME],
     ['deliver_by', '0000-01-31T17:00:00Z', NO_TIME],
     ['size', 'huge', 'must be one of small, medium, large'],
+    ['size', '', 'must be one of small, medium, large'],
+    ['size', ' small', 'must be one of small, medium, large'],
     ['size', 1, 'must be a string'],
   ])('%s %j is refused by its name', (field, value, message) => {
     expect(problems({ ...ORDER, [field]: value })).toEqual([`${field}: ${message}`]);

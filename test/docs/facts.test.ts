@@ -111,6 +111,13 @@ test('no page names a command or an option that does not exist', async () => {
   }
 });
 
+test('operate.md says which lists have no status', async () => {
+  const lists = [...(await commands())].filter(([, options]) => options.includes('--after'));
+  const without = lists.filter(([, options]) => !options.includes('--status')).map(([name]) => name);
+  const [, told = ''] = rows(section(operate, '### Lists')).find(([first]) => first === '`--status`') ?? [];
+  expect(codes(told)).toEqual(without);
+});
+
 test('npm scripts are named, and those that are named exist', () => {
   const { scripts } = JSON.parse(source('package.json')) as { scripts: Record<string, string> };
   const text = PAGES.map((each) => each.text).join('\n');

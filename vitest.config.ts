@@ -25,7 +25,7 @@ export default defineConfig({
     testTimeout: TEST_MS,
     hookTimeout: TEST_MS,
     expect: { poll: { timeout: POLL_MS, interval: LOOK_MS } },
-    setupFiles: ['test/harness/checked-replies.ts'],
+    setupFiles: ['test/harness/checked-replies.ts', 'test/harness/seeded-properties.ts'],
     // Most files wait for processes, so that a core serves several.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },

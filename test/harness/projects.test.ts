@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { projectOf, startsServers, takesCounts } from './projects.ts';
 
@@ -35,6 +36,10 @@ describe('a test file', () => {
     expect(startsServers(file('types.test.ts', "import type { Child } from './starts.ts';"))).toBe(false);
     file('plain.ts', 'export const plain = 1;');
     expect(startsServers(file('plain.test.ts', "import { plain } from './plain.ts';"))).toBe(false);
+  });
+
+  it('has the seed of all properties', () => {
+    expect(fc.readConfigureGlobal()).toEqual({ seed: expect.any(Number) });
   });
 });
 

@@ -6,8 +6,6 @@ import { runs } from '../harness/counts.ts';
 import { seeded } from '../harness/world.ts';
 import { at, drive, driver, latest, MINUTE_MS, order, RULES } from './brute-force.ts';
 
-fc.configureGlobal({ seed: 20_265 });
-
 const ORDERS = 9;
 const DRIVERS = 4;
 

@@ -9,8 +9,6 @@ import { Walk } from '../../src/planner/walk.ts';
 import { runs } from '../harness/counts.ts';
 import { at, costOf, drive, driver, MINUTE_MS, order, RULES, sequences, type Visit } from './brute-force.ts';
 
-fc.configureGlobal({ seed: 20_264 });
-
 const minute = (max: number) => fc.integer({ min: 0, max }).map((n) => n * MINUTE_MS);
 /** Few places, so that stores and doors coincide. */
 const point = fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3 })).map(([x, y]) => {

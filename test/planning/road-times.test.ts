@@ -22,8 +22,6 @@ import { MAX_WANTED_WAYS } from '../../src/planning/wanted-ways.ts';
 import { anywhere } from '../geo/places.ts';
 import { at, MINUTE_MS } from '../planner/brute-force.ts';
 
-fc.configureGlobal({ seed: 20263 });
-
 const HOME = new Place(at(0, 0));
 const SHOP = new Place(at(3_000, 0));
 const FAR = new Place(at(9_000, 4_000));

@@ -117,7 +117,7 @@ test('what waits behind a dead receiver and behind a slow one costs nothing whil
     EVENTS / MAX_WEBHOOKS_PER_ENDPOINT - 5,
   );
   expect(await updates()).toBeLessThan(4 * 2 * EVENTS);
-}, 60_000);
+});
 
 /** The queue `webhook` in a Redis, and the names of its keys. */
 async function openRedis() {

@@ -1,4 +1,5 @@
 import { createServer, connect as dial, type Socket } from 'node:net';
+import { freePort } from '../harness/free-port.ts';
 
 /**
  * Starts a TCP gateway in front of a server, which can be cut: connections break and new ones are refused
@@ -24,10 +25,9 @@ export async function openGateway(serverUrl: string): Promise<Gateway> {
     }
     client.pipe(upstream).pipe(client);
   });
-  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  await listen(0);
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
+  const port = await freePort();
+  const listen = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await listen();
   const url = new URL(serverUrl);
   url.hostname = '127.0.0.1';
   url.port = String(port);
@@ -37,5 +37,5 @@ export async function openGateway(serverUrl: string): Promise<Gateway> {
     for (const socket of sockets) socket.destroy();
     await closed;
   };
-  return { url: url.href, cut, restore: () => listen(port), close: cut };
+  return { url: url.href, cut, restore: listen, close: cut };
 }

@@ -1,4 +1,5 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { freePort } from './free-port.ts';
 
 /** A TCP link to a server that can fail as links do. */
 export type Link = {
@@ -43,7 +44,7 @@ function asOfStandby(bytes: Buffer): Buffer {
 
 const LISTEN = Buffer.from('listen "');
 
-/** Opens a link to the server of a URL, on any free port. */
+/** Opens a link to the server of a URL, on a port that it can have again. */
 export async function openLink(target: string): Promise<Link> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -90,8 +91,8 @@ export async function openLink(target: string): Promise<Link> {
       opened.once('error', reject);
       opened.listen(at, '127.0.0.1', () => resolve(opened));
     });
-  let server = await listen(0);
-  const own = (server.address() as { port: number }).port;
+  const own = await freePort();
+  let server = await listen(own);
   return {
     url: Object.assign(new URL(target), { port: String(own) }).href,
     swallows: (everything) => {

@@ -6,6 +6,7 @@ import type { ChargeRequest } from '../../src/payments/charger.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { STAND_IN_SEARCH_LAG_MS } from '../../src/sandbox/stripe-stand-in.ts';
 import { listenInTest } from '../harness/closed-after-test.ts';
+import { freePort } from '../harness/free-port.ts';
 import { chargerOf, stripeStandIn } from '../harness/stand-ins.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
@@ -192,11 +193,12 @@ test('a server that is not there is unreachable, and nothing was sent', async ()
 
 test('a kept connection that the server has closed is opened anew within one call', async () => {
   const ledgerFile = join(temporaryFolder(), 'stripe.jsonl');
-  const first = await stripeStandIn({ ledgerFile });
+  const port = await freePort();
+  const first = await stripeStandIn({ ledgerFile, port });
   const charger = chargerOf(first.url);
   await charger.charge(request());
   await first.close();
-  const second = await stripeStandIn({ ledgerFile, port: Number(new URL(first.url).port) });
+  const second = await stripeStandIn({ ledgerFile, port });
   expect(await charger.charge(request({ idempotencyKey: `${ORDER}:2` }))).toMatchObject({ kind: 'paid' });
   expect(second.entries()).toHaveLength(2);
 });

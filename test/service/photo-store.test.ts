@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
+import { freePort } from '../harness/free-port.ts';
 import { jpeg } from '../harness/photo.ts';
 import { startServiceHere } from '../harness/service-here.ts';
 import { type BucketServer, startBucketServer } from '../photos/bucket-server.ts';
@@ -60,7 +61,7 @@ function bucket(): PhotoStore {
   };
   return {
     async start() {
-      server = await startBucketServer(ACCOUNT);
+      server = await startBucketServer(ACCOUNT, await freePort());
       return {
         S3_ENDPOINT: server.url,
         S3_BUCKET: ACCOUNT.bucket,

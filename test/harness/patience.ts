@@ -11,5 +11,7 @@ export const LOOK_MS = 100;
 export const STEP_MS = 120_000;
 /** For a whole test or hook. */
 export const TEST_MS = 300_000;
+/** For one random day of the model; a whole one takes some seconds. */
+export const DAY_MS = 120_000;
 /** For a benchmark, a load or a row of faults, which runs processes of its own. */
 export const RUN_MS = 900_000;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { isFull } from '../harness/counts.ts';
+import { DAY_MS } from '../harness/patience.ts';
 import { makeCommands } from './commands.ts';
 import { useModelDatabase } from './database.ts';
 import { Day } from './day.ts';
@@ -15,9 +16,16 @@ const { MODEL_SECONDS, MODEL_SEED = '1', MODEL_IGNORE = '', MODEL_MOST = '1', MO
 const isShort = MODEL_SECONDS === undefined && !isFull;
 const commands = isShort ? SHORT_COMMANDS : Number(process.env.MODEL_COMMANDS ?? COMMANDS);
 
+const daysMs =
+  MODEL_SECONDS === undefined
+    ? (isShort ? SHORT_SEEDS.length : WHOLE_DAYS) * DAY_MS
+    : Number(MODEL_SECONDS) * 1_000 + DAY_MS;
+const shrinkMs = Number(MODEL_MOST) * (Number(MODEL_SHRINK) * 1_000 + DAY_MS);
+const timeout = daysMs + shrinkMs;
+
 const database = useModelDatabase();
 
-it('gives every order by the rules on random days, and keeps memory as the tables are', { timeout: 0 }, async () => {
+it('gives every order by the rules on random days, and keeps memory as the tables are', { timeout }, async () => {
   const beganMs = performance.now();
   let days = 0;
   const ignored = new Set(MODEL_IGNORE.split(',').filter((kind) => kind !== ''));
@@ -47,7 +55,7 @@ function* seeds(beganMs: number): Generator<number> {
   for (let seed = first; !isOver(seed); seed++) yield seed;
 }
 
-it('makes the same day of the same seed', { timeout: 0 }, async () => {
+it('makes the same day of the same seed', async () => {
   const gifts = async () => {
     const day = new Day({ database: database(), seed: SAME_SEED, heeds: () => false });
     await day.run(makeCommands(SAME_SEED, SAME_COMMANDS));

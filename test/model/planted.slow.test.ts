@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { DAY_MS } from '../harness/patience.ts';
 import { useModelDatabase } from './database.ts';
 import { MUTATIONS } from './mutations.ts';
 import { runSeed } from './run.ts';
@@ -9,7 +10,7 @@ const SEEDS = 20;
 const database = useModelDatabase();
 
 for (const { name, about, kinds, seed: likely, plant } of MUTATIONS) {
-  it(`finds ${name}: ${about}`, { timeout: 0 }, async () => {
+  it(`finds ${name}: ${about}`, { timeout: (SEEDS + 1) * DAY_MS }, async () => {
     const parts = { database: database(), plant, heeds: (kind: string) => kinds.includes(kind) };
     let found: string | null = null;
     const seeds = new Set([likely, ...Array.from({ length: SEEDS }, (_, i) => i + 1)]);

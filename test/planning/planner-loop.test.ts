@@ -55,12 +55,14 @@ describe('the planner in the service', () => {
   it.each([
     [3, ['y to d']],
     [2, []],
-  ])('tells a driver at a door, with room for %i, of the store that comes before the next one', async (capacity, told) => {
+  ])('tells a driver at a door, with room for %i, of the store that comes next', async (capacity, told) => {
     const kilometers = (north: number) => ({ lat: STORE.lat + north / 111.2, lng: STORE.lng });
     const parcel = (orderId: string, slot: number, dropoff: Point) =>
       carrying(orderId, { step: 'on_board', pickup: STORE, dropoff, slot, deliverByMs: NOW + 300 * MINUTE });
     const carried = [parcel('a', 0, kilometers(1)), parcel('b', 1, kilometers(5))];
-    world.matcher.putDriver(driver('d', { capacity, carried, position: { ...kilometers(1), atMs: NOW + 1_000 * MINUTE } }));
+    world.matcher.putDriver(
+      driver('d', { capacity, carried, position: { ...kilometers(1), atMs: NOW + 1_000 * MINUTE } }),
+    );
     world.matcher.wait(order('y', { retailerId: 'other', point: kilometers(2), dropoff: kilometers(4) }));
     await pass(MINUTE);
     expect(world.gave()).toEqual(told);

@@ -10,7 +10,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
     'Some fields are not usable, or no driver goes there; `fields` names them. Also sent for a key test.',
   unauthorized:
     'The key is missing or wrong, belongs to another store or mode, or the store is not active. ' +
-    "So is a chain's key that creates an order.",
+    "So is a chain's key at `POST /orders/create`.",
   forbidden: "The key is good, and has no right to this: a chain's key only reads, and manages webhooks of its own.",
   not_found: 'There is no such address, or no such order or webhook of your store.',
   method_not_allowed: 'The address does not take this method; the header `Allow` says which.',

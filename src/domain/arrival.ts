@@ -141,9 +141,13 @@ export function minutesUntil({ from, to }: TimeRange, nowMs: number): Arrival {
   return { earliest_minutes: Math.min(earliest, latest_minutes), latest_minutes };
 }
 
-/** A door that comes later is known less well, by a share of the time until then. */
-export function arrivalOnRoute(minutes: number, dropoff: Trip['dropoff']): Arrival | null {
-  if (!dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;
+/**
+ * A door that comes later is known less well, by a share of the time until then.
+ *
+ * @param minutes null while the driver is silent
+ */
+export function arrivalOnRoute(minutes: number | null, dropoff: Trip['dropoff']): Arrival | null {
+  if (minutes === null || !dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;
   return inMinutes(
     minutes * ROUTE_EARLIEST_SHARE * 60_000,
     minutes * ROUTE_LATEST_SHARE * 60_000 + ARRIVAL_HANDOVER_MS,

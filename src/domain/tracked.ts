@@ -6,8 +6,8 @@ import type { TimeRange } from './time-range.ts';
 export type PlaceOnRoute = {
   /** Doors to which the driver goes first. */
   readonly stopsBefore: number;
-  /** Minutes until the driver is there, by the model of travel. */
-  readonly doorInMinutes: number;
+  /** Minutes until the driver is there, by the model of travel; null where they are silent. */
+  readonly doorInMinutes: number | null;
   /** Where it is, as far as is known. */
   readonly door: Point | null;
   /** The known doors of the other parcels that the driver has on board. */

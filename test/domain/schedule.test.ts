@@ -184,6 +184,10 @@ describe('the estimate', () => {
     expect(estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, null, NOW)).toBeNull();
     const old = { ...shown, age_ms: 91_000 };
     expect(estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, old, NOW)).toBeNull();
+    const behind = { ...trip, dropoff: { ...DOOR, accuracyMeters: 10 }, onRoute: { ...trip.onRoute, stopsBefore: 1 } };
+    expect(estimateOf({ ...scheduled, ...behind, status: 'picked_up' }, null, NOW)).not.toBeNull();
+    const silent = { ...behind, onRoute: { ...behind.onRoute, doorInMinutes: null } };
+    expect(estimateOf({ ...scheduled, ...silent, status: 'picked_up' }, null, NOW)).toBeNull();
     expect(estimateOf({ ...scheduled, ...trip, status: 'delivered' }, shown, NOW)).toBeNull();
     expect(estimateOf({ ...scheduled, ...trip, dropoff: null, status: 'picked_up' }, shown, NOW)).toBeNull();
     expect(firstEstimate({ ...scheduled, ...trip, createdAt: at(0) }, null)).toBeNull();

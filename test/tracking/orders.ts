@@ -34,8 +34,12 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
   };
 }
 
-/** The place of an order whose driver goes to so many other doors first; null for one without a driver. */
-export const behind = (stopsBefore: number | null, doorInMinutes = 20): PlaceOnRoute | null =>
+/**
+ * The place of an order whose driver goes to so many other doors first; null for one without a driver.
+ *
+ * @param doorInMinutes null while the driver is silent
+ */
+export const behind = (stopsBefore: number | null, doorInMinutes: number | null = 20): PlaceOnRoute | null =>
   stopsBefore === null ? null : { stopsBefore, doorInMinutes, door: null, otherDoors: [] };
 
 export const DRIVER_ID = '01900000-0000-7000-8000-0000000000d1';

@@ -67,6 +67,8 @@ describe('the position of the driver', () => {
       const dropoff = { lat: 40.75, lng: -73.99, accuracyMeters: 10 };
       const arrival = stopsBefore === null ? null : { earliest_minutes: 15, latest_minutes: 30 };
       expect(trackingView({ ...order, dropoff }, position, NOW_MS).arrival).toEqual(arrival);
+      const silent = { ...order, onRoute: behind(stopsBefore, null) };
+      expect(trackingView({ ...silent, dropoff }, position, NOW_MS).arrival).toBeNull();
     }
   });
 

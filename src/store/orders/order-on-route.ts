@@ -2,6 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import { bestRoute, type Stop } from '../../domain/route.ts';
 import type { PlaceOnRoute } from '../../domain/tracked.ts';
 import type { Vehicle } from '../../domain/vehicle.ts';
+import { POSITION_FRESH_MS } from '../../limits.ts';
 import { toCarried } from '../drivers/carried.ts';
 import { active } from '../fragments.ts';
 import { promisedBy } from './order-times.ts';
@@ -11,7 +12,7 @@ export const onRoute = (sql: Sql): Fragment => sql`
   case when o.status in ('driver_assigned', 'picked_up') then (
     select json_build_object('at_ms', extract(epoch from now()) * 1000, 'vehicle', v.vehicle, 'lat', p.lat,
       'lng', p.lng,
-      'orders', (
+      'age_ms', extract(epoch from now() - p.captured_at) * 1000, 'orders', (
         select json_agg(json_build_object('order_id', o.id, 'retailer_id', o.retailer_id, 'status', o.status,
           'driver_slot', o.driver_slot, 'pickup_lat', o.pickup_lat, 'pickup_lng', o.pickup_lng, 'door_lat', a.lat,
           'door_lng', a.lng, 'door_accuracy', a.accuracy_meters,
@@ -27,6 +28,8 @@ export type RouteJson = {
   readonly vehicle: Vehicle;
   readonly lat: number | null;
   readonly lng: number | null;
+  /** How old the driver's position is; null where none is known. */
+  readonly age_ms: number | null;
   readonly orders: readonly CarriedJson[];
 };
 
@@ -75,11 +78,12 @@ function placeAmong(orderId: string, stops: readonly Stop[], route: RouteJson): 
   const door = stops[index];
   if (!door) return null;
   const stopsBefore = stops.slice(0, index).filter(({ kind }) => kind !== 'pickup').length;
+  const isFresh = route.age_ms !== null && route.age_ms <= POSITION_FRESH_MS;
   const own = route.orders.find(({ order_id: id }) => id === orderId);
   const others = route.orders.filter(({ order_id: id, status }) => id !== orderId && status === 'picked_up');
   return {
     stopsBefore,
-    doorInMinutes: (door.arriveMs - route.at_ms) / 60_000,
+    doorInMinutes: isFresh ? (door.arriveMs - route.at_ms) / 60_000 : null,
     door: own ? (doorOf(own)[0] ?? null) : null,
     otherDoors: others.flatMap(doorOf),
   };

@@ -178,6 +178,21 @@ test('the tracking page and the store get how many doors the driver goes to firs
   expect([await stops(orderId), await stops(other)]).toEqual([0, null]);
 });
 
+test('the tracking page gets when the driver is at the door while they were heard of in the last 90 s', async () => {
+  const { orderId, driverId } = await assignedOrder();
+  const minutes = async () =>
+    (await storeOf(sql).findTrackedByIds([orderId])).get(orderId)?.onRoute?.doorInMinutes ?? null;
+  const heard = (secondsAgo: number) => sql`
+    insert into driver_positions (driver_id, lat, lng, captured_at)
+    values (${driverId}, ${PICKUP.lat}, ${PICKUP.lng}, now() - make_interval(secs => ${secondsAgo}))
+    on conflict (driver_id) do update set captured_at = excluded.captured_at`;
+  expect(await minutes()).toBeNull();
+  await heard(60);
+  expect(await minutes()).toBeGreaterThan(0);
+  await heard(91);
+  expect(await minutes()).toBeNull();
+});
+
 test('the tracking page gets why a handover failed', async () => {
   const { orderId, driverId } = await assignedOrder();
   const reason = async () => (await storeOf(sql).findTrackedByIds([orderId])).get(orderId)?.reason;

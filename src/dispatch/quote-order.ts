@@ -1,5 +1,6 @@
-import { type Arrival, handoverIn, pickupIn } from '../domain/arrival.ts';
+import { type Arrival, handoverIn, notBefore, pickupIn } from '../domain/arrival.ts';
 import type { FieldError } from '../domain/errors.ts';
+import { waitsOf } from '../domain/estimate.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { PlaceOrder } from '../domain/order.ts';
 import { dispatchFrom as dueAt, promiseOf, timeErrors, windowOf } from '../domain/schedule.ts';
@@ -75,20 +76,22 @@ export function createQuoteOrder(deps: {
     const dueMs = dueAt(times, trip, nowMs);
     const dispatchFrom = dueMs === null ? null : new Date(dueMs);
     const deliverBy = promiseOf(times, tier, nowMs);
-    const asked = { size, readyAtMs: times.readyAt?.getTime(), deliverAfterMs: times.deliverAfter?.getTime(), nowMs };
+    const waits = waitsOf(times);
+    const asked = { ...waits, size, nowMs };
     const driver = hold === null && dueMs === null ? nearestDriver(trip, asked) : null;
     const isWanted = driver === null && dueMs === null;
     const door = dropoff && { ...dropoff.point, accuracyMeters: dropoff.accuracyMeters };
+    const way = { pickup: pickup.point, dropoff: door };
     return {
       kind: 'serviceable',
       tier,
       distanceMeters: dropoff && Math.round(distanceMeters(pickup.point, dropoff.point)),
       isDriverAvailable: driver !== null,
       waitingBecause: hold ?? (isWanted ? matcher.whyNobody({ tierId: tier.id, size }) : null),
-      pickup: driver && pickupIn(driver, pickup.point),
-      delivery: driver && door && handoverIn(driver, pickup.point, door),
+      pickup: driver && pickupIn(driver, pickup.point, (waits.readyAtMs ?? 0) - nowMs),
+      delivery: driver && door && notBefore(handoverIn(driver, pickup.point, door), waits, way, nowMs),
       deliverBy,
-      window: windowOf({ ...times, deliverBy, dispatchFrom, pickup: pickup.point, dropoff: door }),
+      window: windowOf({ ...times, ...way, deliverBy, dispatchFrom }),
       nowMs,
     };
   };

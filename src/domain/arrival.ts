@@ -14,6 +14,7 @@ import {
   ZIP_ACCURACY_METERS,
 } from '../limits.ts';
 import type { OrderStatus } from './order.ts';
+import type { Waits } from './order-times.ts';
 import type { ShownPosition } from './shown-position.ts';
 import type { TimeRange } from './time-range.ts';
 import type { TrackedOrder } from './tracked.ts';
@@ -101,11 +102,16 @@ export function fastestDriveMs(meters: number): number {
   return driveMs(meters, ARRIVAL_FAST_METERS_PER_SECOND);
 }
 
-/** How long it takes a driver to fetch the parcel, by the same speeds. */
-export function pickupIn(driver: NonNullable<Trip['driver']>, pickup: Point): Arrival {
+/**
+ * How long it takes a driver to fetch the parcel, by the same speeds.
+ *
+ * @param readyInMs until when it is not ready
+ */
+export function pickupIn(driver: NonNullable<Trip['driver']>, pickup: Point, readyInMs = 0): Arrival {
   const meters = distanceMeters(driver.point, pickup);
   const earliestMs = fastestDriveMs(meters) + MIN_PICKUP_MS - driver.ageMs;
-  return inMinutes(earliestMs, driveMs(meters, ARRIVAL_SLOW_METERS_PER_SECOND) + ARRIVAL_PICKUP_MS - driver.ageMs);
+  const latestMs = driveMs(meters, ARRIVAL_SLOW_METERS_PER_SECOND) + ARRIVAL_PICKUP_MS - driver.ageMs;
+  return noSooner(inMinutes(earliestMs, latestMs), readyInMs, readyInMs);
 }
 
 function inMinutes(earliestMs: number, latestMs: number): Arrival {
@@ -124,14 +130,48 @@ export function arrivalTimes(arrival: Arrival | null, nowMs: number): TimeRange 
 
 /**
  * When the order arrives: by the position as its readers see it, so that they learn no more from it, and by
- * the route alone where the driver goes to other doors first.
+ * the route alone where the driver stops elsewhere first.
  */
 export function shownArrival(
   { status, onRoute, pickup, dropoff }: Pick<TrackedOrder, 'status' | 'onRoute' | 'pickup' | 'dropoff'>,
   shown: ShownPosition | null,
+  nowMs: number,
 ): Arrival | null {
-  if (onRoute && onRoute.stopsBefore > 0) return arrivalOnRoute(onRoute.doorInMinutes, dropoff);
-  return arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff });
+  if (!onRoute) return null;
+  const arrival = onRoute.isNext
+    ? arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff })
+    : arrivalOnRoute(onRoute.doorInMinutes, dropoff);
+  return notBefore(arrival, onRoute, { pickup, dropoff }, nowMs);
+}
+
+/**
+ * An arrival that is no sooner than the way from the pickup to the door once the parcel is ready, nor than the window.
+ *
+ * @param nowMs when it was written
+ */
+export function notBefore(
+  arrival: Arrival | null,
+  { readyAtMs = 0, deliverAfterMs = 0 }: Waits,
+  { pickup, dropoff }: Pick<Trip, 'pickup' | 'dropoff'>,
+  nowMs: number,
+): Arrival | null {
+  if (!arrival || !dropoff) return null;
+  const toDoor = distanceMeters(pickup, dropoff);
+  const soonestMs = readyAtMs + fastestDriveMs(Math.max(0, toDoor - dropoff.accuracyMeters));
+  const latestMs = readyAtMs + driveMs(toDoor + dropoff.accuracyMeters, ARRIVAL_SLOW_METERS_PER_SECOND);
+  return noSooner(
+    arrival,
+    Math.max(soonestMs, deliverAfterMs) - nowMs,
+    Math.max(latestMs, deliverAfterMs) + ARRIVAL_HANDOVER_MS - nowMs,
+  );
+}
+
+/** Rounded up at both ends, since nothing is there before its time. */
+function noSooner({ earliest_minutes, latest_minutes }: Arrival, earliestMs: number, latestMs: number): Arrival {
+  return {
+    earliest_minutes: Math.max(earliest_minutes, Math.ceil(earliestMs / 60_000)),
+    latest_minutes: Math.max(latest_minutes, Math.ceil(latestMs / 60_000)),
+  };
 }
 
 /** A range of times as minutes from now. It begins no sooner than the times do, as the parcel is not ready before. */

@@ -1,7 +1,8 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
-import { arrivalOnRoute, arrivalTimes, fetchedAndDriven, handoverIn, type Trip } from './arrival.ts';
+import { arrivalOnRoute, arrivalTimes, fetchedAndDriven, handoverIn, notBefore, type Trip } from './arrival.ts';
 import type { OrderStatus } from './order.ts';
+import type { Waits } from './order-times.ts';
 import type { ShownPlan } from './plan.ts';
 import { type ScheduledOrder, type Way, windowFrom, windowOf } from './schedule.ts';
 import type { ShownPosition } from './shown-position.ts';
@@ -38,14 +39,16 @@ export function estimateOf(
   if (status === 'pending_dispatch') return order.plan?.range ?? (isNotYet(order, nowMs) ? windowOf(order) : null);
   if (status !== 'driver_assigned' && status !== 'picked_up') return null;
   const { onRoute } = order;
-  if (onRoute && onRoute.stopsBefore > 0) {
-    return arrivalTimes(arrivalOnRoute(onRoute.doorInMinutes, dropoff), nowMs);
+  if (!onRoute) return null;
+  if (!onRoute.isNext) {
+    return arrivalTimes(notBefore(arrivalOnRoute(onRoute.doorInMinutes, dropoff), onRoute, order, nowMs), nowMs);
   }
   if (!shown || shown.age_ms > POSITION_FRESH_MS || !dropoff) return null;
   // From when the position was taken: until there is another one, the estimate stays as it is.
   const driver = { point: shown, ageMs: 0 };
   const arrival = handoverIn(driver, status === 'driver_assigned' ? pickup : null, dropoff);
-  return arrivalTimes(arrival, Date.parse(shown.at));
+  const takenMs = Date.parse(shown.at);
+  return arrivalTimes(notBefore(arrival, onRoute, order, takenMs), takenMs);
 }
 
 /** Whether an order still waits for its time. */
@@ -67,7 +70,13 @@ export function firstEstimate(
   const { createdAt, pickup, dropoff } = order;
   if (!dropoff) return null;
   const toDoor = distanceMeters(pickup, dropoff);
-  return arrivalTimes(fetchedAndDriven(Math.round(driverMeters), toDoor, dropoff.accuracyMeters), createdAt.getTime());
+  const arrival = fetchedAndDriven(Math.round(driverMeters), toDoor, dropoff.accuracyMeters);
+  return arrivalTimes(notBefore(arrival, waitsOf(order), order, createdAt.getTime()), createdAt.getTime());
+}
+
+/** What the handover of an order waits for that is still to be fetched. */
+export function waitsOf({ readyAt, deliverAfter }: Pick<ScheduledOrder, 'readyAt' | 'deliverAfter'>): Waits {
+  return { readyAtMs: readyAt?.getTime(), deliverAfterMs: deliverAfter?.getTime() };
 }
 
 /** The window of an order that is ready, or wanted, later than it was created; null for any other. */

@@ -9,3 +9,6 @@ export type OrderTimes = {
 
 /** An order of which its store says no times. */
 export const NO_TIMES: OrderTimes = { readyAt: null, deliverAfter: null, deliverBy: null };
+
+/** What a handover waits for, in milliseconds since 1970: that the parcel is ready to leave, and its window. */
+export type Waits = { readonly readyAtMs?: number | undefined; readonly deliverAfterMs?: number | undefined };

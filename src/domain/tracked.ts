@@ -1,11 +1,14 @@
 import type { Point } from '../geo/point.ts';
 import type { OrderStatus, UndeliverableReason } from './order.ts';
+import type { Waits } from './order-times.ts';
 import type { TimeRange } from './time-range.ts';
 
-/** Where a door is on its driver's route. */
-export type PlaceOnRoute = {
+/** Where a door is on its driver's route, and what the parcel waits for: all that is fetched with it, and its window. */
+export type PlaceOnRoute = Waits & {
   /** Doors to which the driver goes first. */
   readonly stopsBefore: number;
+  /** Whether the driver makes no stop before it but that where its parcel is fetched. */
+  readonly isNext: boolean;
   /** Minutes until the driver is there, by the model of travel; null where they are silent. */
   readonly doorInMinutes: number | null;
   /** Where it is, as far as is known. */

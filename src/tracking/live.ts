@@ -128,7 +128,7 @@ export function createTracking(parts: {
     if (!shown && (watched.isHidden || !isDriver || !isShown(watched.order))) return;
     watched.isHidden = !shown;
     watched.publishedMs = nowMs;
-    transport.publish(orderTopic(orderId), positionMessage(watched.order, shown));
+    transport.publish(orderTopic(orderId), positionMessage(watched.order, shown, nowMs));
   }
 
   function schedulePosition(orderId: string, watched: Watched, waitMs: number): void {
@@ -214,7 +214,7 @@ export function createTracking(parts: {
     driverMoved(orderId, position) {
       const watched = watchedOrders.get(orderId);
       if (!watched?.order) return;
-      const isBehind = (watched.order.onRoute?.stopsBefore ?? 0) > 0;
+      const isBehind = watched.order.onRoute?.isNext === false;
       if (isBehind && now() - watched.readMs >= ROUTE_READ_MS) void reader.request(orderId);
       watched.moved = position;
       if (watched.timer) return;

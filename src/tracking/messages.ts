@@ -33,8 +33,9 @@ export function orderMessage(order: TrackedOrder, position: KnownPosition | null
   return encode({ type: 'order', order: trackingView(order, position, nowMs) });
 }
 
-export function positionMessage(order: TrackedOrder, position: ShownPosition | null): string {
-  return encode({ type: 'position', sequence: order.sequence, position, arrival: shownArrival(order, position) });
+export function positionMessage(order: TrackedOrder, position: ShownPosition | null, nowMs: number): string {
+  const arrival = shownArrival(order, position, nowMs);
+  return encode({ type: 'position', sequence: order.sequence, position, arrival });
 }
 
 export const PONG = encode({ type: 'pong' });

@@ -54,7 +54,7 @@ export function trackingView(order: TrackedOrder, position: KnownPosition | null
     stops_before: order.onRoute?.stopsBefore ?? null,
     was_released: order.wasReleased,
     reason: FAILED.includes(order.status) ? order.reason : null,
-    arrival: order.planned ? minutesUntil(order.planned, nowMs) : shownArrival(order, shown),
+    arrival: order.planned ? minutesUntil(order.planned, nowMs) : shownArrival(order, shown, nowMs),
     deliver_by: OVER.includes(order.status) || Date.parse(order.deliverBy) <= nowMs ? null : order.deliverBy,
     is_planned: order.planned !== null,
     photo_url: order.status === 'delivered' && order.hasPhoto ? `/track/${order.trackingToken}/photo` : null,

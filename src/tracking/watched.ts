@@ -50,9 +50,9 @@ export function isNewer(order: TrackedOrder, known: TrackedOrder | null): boolea
   );
 }
 
-/** Whole minutes until the driver is at the door, where other doors come first; null while they are silent. */
+/** Whole minutes until the driver is at the door, where other stops come first; null while they are silent. */
 const minutesBehind = ({ onRoute }: TrackedOrder): number | null =>
-  onRoute && onRoute.stopsBefore > 0 && onRoute.doorInMinutes !== null ? Math.round(onRoute.doorInMinutes) : null;
+  onRoute && !onRoute.isNext && onRoute.doorInMinutes !== null ? Math.round(onRoute.doorInMinutes) : null;
 
 /** The watched orders of each driver who is under way with one. */
 export class OrdersOfDrivers {

@@ -54,6 +54,23 @@ it('says when the nearest driver would have the parcel and be at the door, and c
   expect(matcher.freeCount()).toBe(1);
 });
 
+it('says no time before the parcel can have left its store, or before its window', async () => {
+  const { quote } = world({ driver: STORE_POINT, places: finds(east(5_000)) });
+  const at = (minutes: number) => new Date(NOW_MS + minutes * 60_000);
+  const timed = (times: object) =>
+    quote(
+      { ...request, extras: { ...{ readyAt: null, deliverAfter: null, deliverBy: null }, ...times } as never },
+      key,
+    );
+  expect(await timed({ readyAt: at(2) })).toMatchObject({
+    pickup: { earliest_minutes: 2, latest_minutes: 6 },
+    delivery: { earliest_minutes: 13, latest_minutes: 27 },
+  });
+  expect(await timed({ deliverAfter: at(12) })).toMatchObject({
+    delivery: { earliest_minutes: 12, latest_minutes: 27 },
+  });
+});
+
 it.each([
   ['ready now', {}, true],
   ['ready too late', { readyAt: new Date(NOW_MS + 8 * 60_000) }, false],

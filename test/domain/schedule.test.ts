@@ -132,7 +132,7 @@ describe('the estimate', () => {
     pickup: STORE,
     dropoff: { ...DOOR, accuracyMeters: 3_000 },
     driverId: 'd',
-    onRoute: { stopsBefore: 0, doorInMinutes: 20, door: null, otherDoors: [] },
+    onRoute: { stopsBefore: 0, isNext: true, doorInMinutes: 20, door: null, otherDoors: [] },
     plan: null,
   };
   const shown = { ...STORE, precision: 'approximate' as const, at: at(0).toISOString(), age_ms: 0 };
@@ -184,7 +184,11 @@ describe('the estimate', () => {
     expect(estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, null, NOW)).toBeNull();
     const old = { ...shown, age_ms: 91_000 };
     expect(estimateOf({ ...scheduled, ...trip, status: 'driver_assigned' }, old, NOW)).toBeNull();
-    const behind = { ...trip, dropoff: { ...DOOR, accuracyMeters: 10 }, onRoute: { ...trip.onRoute, stopsBefore: 1 } };
+    const behind = {
+      ...trip,
+      dropoff: { ...DOOR, accuracyMeters: 10 },
+      onRoute: { ...trip.onRoute, stopsBefore: 1, isNext: false },
+    };
     expect(estimateOf({ ...scheduled, ...behind, status: 'picked_up' }, null, NOW)).not.toBeNull();
     const silent = { ...behind, onRoute: { ...behind.onRoute, doorInMinutes: null } };
     expect(estimateOf({ ...scheduled, ...silent, status: 'picked_up' }, null, NOW)).toBeNull();
@@ -204,5 +208,27 @@ describe('the estimate', () => {
     expect(span(aMinuteOn)).toEqual(assigned);
     const carried = span(estimateOf({ ...scheduled, ...trip, status: 'picked_up' }, shown, NOW)) as number[];
     expect(carried[0]).toBeLessThan(5 * MINUTE);
+  });
+
+  it('begins no sooner than the parcel can have come from its store, or its window opens', () => {
+    const exact = { ...trip, dropoff: { ...DOOR, accuracyMeters: 0 } };
+    const status = 'driver_assigned';
+    const of = (times: Partial<Omit<OrderTimes, 'deliverBy'>>, waits: object) => [
+      span(estimateOf({ ...scheduled, ...exact, onRoute: { ...trip.onRoute, ...waits }, status }, shown, NOW)),
+      span(firstEstimate({ ...scheduled, ...times, ...exact, createdAt: at(0) }, 300)),
+    ];
+    // 5.3 km by roads of 7.2 km: 11 min at 40 km/h, 20 min at 22 km/h and 2 min to the door.
+    for (const range of of({ readyAt: at(20 * MINUTE) }, { readyAtMs: NOW + 20 * MINUTE })) {
+      expect(range).toEqual([31 * MINUTE, 43 * MINUTE]);
+    }
+    for (const range of of({ deliverAfter: at(HOUR) }, { deliverAfterMs: NOW + HOUR })) {
+      expect(range).toEqual([60 * MINUTE, 62 * MINUTE]);
+    }
+  });
+
+  it('follows from the route where the driver stops elsewhere first, though at no other door', () => {
+    const onRoute = { ...trip.onRoute, isNext: false, doorInMinutes: 40 };
+    const order = { ...scheduled, ...trip, dropoff: { ...DOOR, accuracyMeters: 10 }, onRoute };
+    expect(span(estimateOf({ ...order, status: 'picked_up' }, shown, NOW))).toEqual([30 * MINUTE, 58 * MINUTE]);
   });
 });

@@ -10,6 +10,7 @@ import {
   type Trip,
 } from '../../src/domain/arrival.ts';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
+import type { PlaceOnRoute } from '../../src/domain/tracked.ts';
 import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { positionMessage } from '../../src/tracking/messages.ts';
 import { arrivalText } from '../../src/tracking/sentences.ts';
@@ -135,13 +136,14 @@ describe('an arrival', () => {
 
 describe('on the page', () => {
   const position = { ...STORE, atMs: NOW_MS };
+  const NEXT: PlaceOnRoute = { stopsBefore: 0, isNext: true, doorInMinutes: 20, door: null, otherDoors: [] };
 
   it('it comes with the view and with every position, and a dropoff that is roughly known with neither', () => {
     const order = pickedUp({ dropoff: { ...DROPOFF, accuracyMeters: HOME_PIN_METERS + 1 } });
     const view = trackingView(order, position, NOW_MS);
     expect(view.arrival).toEqual({ earliest_minutes: 9, latest_minutes: 22 });
     const shown = view.driver?.position;
-    const message = shown ? positionMessage(order, shown) : '';
+    const message = shown ? positionMessage(order, shown, NOW_MS) : '';
     expect(JSON.parse(message).arrival).toEqual(view.arrival);
     expect(JSON.stringify(view) + message).not.toContain('40.786');
   });
@@ -153,6 +155,15 @@ describe('on the page', () => {
     const other = from(40.7119);
     expect(one.driver).toEqual(other.driver);
     expect(one.arrival).toEqual(other.arrival);
+  });
+
+  it('it waits for the parcel and for its window, and is by the route where the driver stops elsewhere first', () => {
+    const of = (place: Partial<PlaceOnRoute>) =>
+      trackingView(pickedUp({ dropoff: DROPOFF, onRoute: { ...NEXT, ...place } }), position, NOW_MS).arrival;
+    expect(of({})).toEqual({ earliest_minutes: 10, latest_minutes: 21 });
+    expect(of({ readyAtMs: NOW_MS + 20 * 60_000 })).toEqual({ earliest_minutes: 31, latest_minutes: 41 });
+    expect(of({ deliverAfterMs: NOW_MS + 30 * 60_000 })).toEqual({ earliest_minutes: 30, latest_minutes: 32 });
+    expect(of({ isNext: false, doorInMinutes: 40 })).toEqual({ earliest_minutes: 30, latest_minutes: 58 });
   });
 
   it('it is said in words that suit its size', () => {

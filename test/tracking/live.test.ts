@@ -320,6 +320,7 @@ describe('positions', () => {
   it('of a driver at the door of another parcel on board are not published, and the page is told so once', async () => {
     const onRoute = {
       stopsBefore: 0,
+      isNext: true,
       doorInMinutes: 20,
       door: { lat: 40.9, lng: -73.98765 },
       otherDoors: [otherDoor(40.5)],
@@ -338,7 +339,8 @@ describe('positions', () => {
   it('are judged by the parcels on board of now, though another one of them is no event of the order', async () => {
     const first = pickedUp();
     const socket = await watching(first);
-    order = { ...first, onRoute: { stopsBefore: 0, doorInMinutes: 20, door: null, otherDoors: [otherDoor(40.5)] } };
+    const place = { stopsBefore: 0, isNext: true, doorInMinutes: 20, door: null };
+    order = { ...first, onRoute: { ...place, otherDoors: [otherDoor(40.5)] } };
     tracking.driverChanged(DRIVER_ID);
     await settle();
     await pass(POSITION_PUBLISH_MS);

@@ -40,7 +40,7 @@ export function trackedOrder(fields: Partial<TrackedOrder> = {}): TrackedOrder {
  * @param doorInMinutes null while the driver is silent
  */
 export const behind = (stopsBefore: number | null, doorInMinutes: number | null = 20): PlaceOnRoute | null =>
-  stopsBefore === null ? null : { stopsBefore, doorInMinutes, door: null, otherDoors: [] };
+  stopsBefore === null ? null : { stopsBefore, isNext: stopsBefore === 0, doorInMinutes, door: null, otherDoors: [] };
 
 export const DRIVER_ID = '01900000-0000-7000-8000-0000000000d1';
 const withDriver = {

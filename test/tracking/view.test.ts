@@ -45,7 +45,7 @@ describe('the position of the driver', () => {
     const north = (meters: number) => ({ lat: 40 + meters / 111_195, lng: -73.9 });
     const seenAt = (meters: number, door: number, accuracyMeters = 20) => {
       const otherDoors = [{ ...north(0), accuracyMeters }];
-      const onRoute = { stopsBefore: 0, doorInMinutes: 20, door: north(door), otherDoors };
+      const onRoute = { stopsBefore: 0, isNext: true, doorInMinutes: 20, door: north(door), otherDoors };
       const order = pickedUp({ onRoute });
       return trackingView(order, { ...north(meters), atMs: NOW_MS }, NOW_MS).driver?.position !== null;
     };

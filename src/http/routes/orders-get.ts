@@ -58,7 +58,7 @@ export function ordersGet(parts: {
     const dropoff = lat === null || lng === null || accuracyMeters === null ? null : { lat, lng, accuracyMeters };
     const pickup = { lat: order.pickup_lat, lng: order.pickup_lng };
     const { status, driver_id: driverId, plan } = order;
-    const arrival = shownArrival({ status, onRoute, pickup, dropoff }, shown);
+    const arrival = shownArrival({ status, onRoute, pickup, dropoff }, shown, nowMs);
     const position = shown && { lat: shown.lat, lng: shown.lng, precision: shown.precision, at: shown.at };
     const times = timesOnWire(
       { ...scheduleOf(order), status, driverId, pickup, dropoff, onRoute, plan },

@@ -40,6 +40,7 @@ type CarriedJson = {
   readonly door_lng: number | null;
   readonly door_accuracy: number | null;
   readonly ready_at: string;
+  readonly deliver_after: string | null;
   readonly deliver_by: string;
 } & Record<string, unknown>;
 
@@ -66,7 +67,7 @@ function stopsOf(route: RouteJson): readonly Stop[] {
       ...row,
       ready_at: new Date(row.ready_at),
       deliver_by: new Date(row.deliver_by),
-      deliver_after: typeof row.deliver_after === 'string' ? new Date(row.deliver_after) : null,
+      deliver_after: row.deliver_after === null ? null : new Date(row.deliver_after),
     }),
   );
   const from = lat === null || lng === null ? null : { lat, lng };
@@ -77,12 +78,17 @@ function placeAmong(orderId: string, stops: readonly Stop[], route: RouteJson): 
   const index = stops.findIndex(({ kind, orderIds }) => kind === 'dropoff' && orderIds.includes(orderId));
   const door = stops[index];
   if (!door) return null;
-  const stopsBefore = stops.slice(0, index).filter(({ kind }) => kind !== 'pickup').length;
+  const before = stops.slice(0, index);
+  const fetch = before.find(({ orderIds }) => orderIds.includes(orderId));
+  const together = route.orders.filter(({ order_id: id }) => fetch?.orderIds.includes(id));
   const isFresh = route.age_ms !== null && route.age_ms <= POSITION_FRESH_MS;
   const own = route.orders.find(({ order_id: id }) => id === orderId);
   const others = route.orders.filter(({ order_id: id, status }) => id !== orderId && status === 'picked_up');
   return {
-    stopsBefore,
+    stopsBefore: before.filter(({ kind }) => kind !== 'pickup').length,
+    isNext: before.every((stop) => stop === fetch),
+    readyAtMs: fetch && Math.max(...together.map(({ ready_at: readyAt }) => Date.parse(readyAt))),
+    deliverAfterMs: own?.deliver_after ? Date.parse(own.deliver_after) : undefined,
     doorInMinutes: isFresh ? (door.arriveMs - route.at_ms) / 60_000 : null,
     door: own ? (doorOf(own)[0] ?? null) : null,
     otherDoors: others.flatMap(doorOf),

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { placeOnRoute, type RouteJson } from '../../../src/store/orders/order-on-route.ts';
+
+const NOW = Date.parse('2026-03-02T15:00:00Z');
+const MINUTE = 60_000;
+const at = (minutes: number) => new Date(NOW + minutes * MINUTE).toISOString();
+const STORE = { lat: 40, lng: -100 };
+
+/** An order of the store, ready so many minutes from now, whose door is 2 km away. */
+const parcel = (id: string, status: string, readyInMinutes = 0, changes: object = {}) => ({
+  ...{ order_id: id, retailer_id: 's', status, driver_slot: 0, pickup_lat: STORE.lat, pickup_lng: STORE.lng },
+  ...{ door_lat: STORE.lat + 0.018, door_lng: STORE.lng, door_accuracy: 10 },
+  ...{ ready_at: at(readyInMinutes), deliver_after: null, deliver_by: at(180), ...changes },
+});
+const route = (...orders: RouteJson['orders']): RouteJson => ({ ...STORE, at_ms: NOW, age_ms: 0, vehicle: 'car', orders });
+
+it('is next where the driver only fetches it first, and waits for all that is fetched with it', () => {
+  const alone = placeOnRoute('a', route(parcel('a', 'driver_assigned', 6, { deliver_after: at(20) })));
+  expect(alone).toMatchObject({ isNext: true, readyAtMs: NOW + 6 * MINUTE, deliverAfterMs: NOW + 20 * MINUTE });
+  const both = placeOnRoute('a', route(parcel('a', 'driver_assigned'), parcel('b', 'driver_assigned', 6)));
+  expect(both).toMatchObject({ stopsBefore: 0, isNext: true, readyAtMs: NOW + 6 * MINUTE });
+});
+
+it('is not next while the driver, who has it, waits for another parcel at the store', () => {
+  const waiting = route(parcel('a', 'picked_up'), parcel('b', 'driver_assigned', 4));
+  const place = placeOnRoute('a', waiting);
+  expect(place).toMatchObject({ stopsBefore: 0, isNext: false, readyAtMs: undefined });
+  expect(place?.doorInMinutes).toBeGreaterThan(4);
+});

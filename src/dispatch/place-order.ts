@@ -6,7 +6,7 @@ import type { CreatedOrder, OrderStatus, PaymentStatus, PlaceOrder } from '../do
 import { NO_TIMES } from '../domain/order-times.ts';
 import type { ChosenDriver } from '../domain/rejected-candidate.ts';
 import { NO_DRIVERS_LAND } from '../domain/scenario.ts';
-import { dispatchFrom, leavesLater, promiseOf, timeErrors } from '../domain/schedule.ts';
+import { dispatchFrom, promiseOf, timeErrors, waitsForPlan } from '../domain/schedule.ts';
 import type { Matcher, WaitingOrder } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -92,9 +92,7 @@ export function createPlaceOrder(deps: {
     const trip = { tier, pickup: pickup.point, dropoff: dropoff?.point ?? null };
     const dueMs = request.extras && dispatchFrom(request.extras, trip, nowMs);
     if (dueMs !== null) return commitWaiting({ ...draft, dispatchFromMs: dueMs }, caller);
-    // The planner gives what is ready later, where it knows the way.
-    const isPlanned = tier.dispatchMode === 'planned' && trip.dropoff !== null;
-    if (isPlanned && leavesLater(request.extras ?? NO_TIMES, trip, nowMs)) return commitWaiting(draft, caller);
+    if (waitsForPlan(request.extras ?? NO_TIMES, trip, nowMs)) return commitWaiting(draft, caller);
     return (await claimAndCommit(draft, caller)) ?? commitWaiting(draft, caller);
   };
 

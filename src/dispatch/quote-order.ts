@@ -1,14 +1,15 @@
 import { type Arrival, handoverIn, notBefore, pickupIn } from '../domain/arrival.ts';
 import type { FieldError } from '../domain/errors.ts';
-import { waitsOf } from '../domain/estimate.ts';
+import { firstEstimate, waitsOf } from '../domain/estimate.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { PlaceOrder } from '../domain/order.ts';
-import { dispatchFrom as dueAt, promiseOf, timeErrors, windowOf } from '../domain/schedule.ts';
+import { dispatchFrom as dueAt, promiseOf, timeErrors, waitsForPlan } from '../domain/schedule.ts';
 import { roundedToKilometer } from '../domain/shown-position.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { TimeRange } from '../domain/time-range.ts';
 import { DEFAULT_SIZE } from '../domain/vehicle.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
+import type { NewClaim } from '../matcher/claims.ts';
 import type { DriverQuery, Matcher } from '../matcher/matcher.ts';
 import type { WaitReason } from '../matcher/wait-reason.ts';
 import type { Clock } from '../postgres/clock.ts';
@@ -39,7 +40,7 @@ export type Quote =
       readonly delivery: Arrival | null;
       /** Until when it would be promised. */
       readonly deliverBy: Date;
-      /** Its window, where it would wait for its time; then no driver is looked for. */
+      /** What it would be told without a driver: its window, where it is ready or wanted later than now. */
       readonly window: TimeRange | null;
       readonly nowMs: number;
     };
@@ -74,24 +75,25 @@ export function createQuoteOrder(deps: {
     const hold = matcher.holdOf(key.retailerId);
     const trip = { tier, pickup: pickup.point, dropoff: dropoff?.point ?? null };
     const dueMs = dueAt(times, trip, nowMs);
-    const dispatchFrom = dueMs === null ? null : new Date(dueMs);
     const deliverBy = promiseOf(times, tier, nowMs);
     const waits = waitsOf(times);
-    const asked = { ...waits, size, nowMs };
-    const driver = hold === null && dueMs === null ? nearestDriver(trip, asked) : null;
-    const isWanted = driver === null && dueMs === null;
+    const isLater = dueMs !== null || waitsForPlan(times, trip, nowMs);
+    const asked = { ...waits, retailerId: key.retailerId, size, deliverByMs: deliverBy.getTime(), nowMs };
+    const driver = hold !== null || isLater ? null : nearestDriver(trip, asked);
     const door = dropoff && { ...dropoff.point, accuracyMeters: dropoff.accuracyMeters };
     const way = { pickup: pickup.point, dropoff: door };
+    const dispatchFrom = dueMs === null ? null : new Date(dueMs);
+    const order = { ...times, ...way, deliverBy, dispatchFrom, createdAt: new Date(nowMs) };
     return {
       kind: 'serviceable',
       tier,
       distanceMeters: dropoff && Math.round(distanceMeters(pickup.point, dropoff.point)),
       isDriverAvailable: driver !== null,
-      waitingBecause: hold ?? (isWanted ? matcher.whyNobody({ tierId: tier.id, size }) : null),
+      waitingBecause: hold ?? (driver || isLater ? null : matcher.whyNobody({ tierId: tier.id, size })),
       pickup: driver && pickupIn(driver, pickup.point, (waits.readyAtMs ?? 0) - nowMs),
       delivery: driver && door && notBefore(handoverIn(driver, pickup.point, door), waits, way, nowMs),
       deliverBy,
-      window: windowOf({ ...times, ...way, deliverBy, dispatchFrom }),
+      window: driver ? null : firstEstimate(order, null),
       nowMs,
     };
   };
@@ -102,7 +104,7 @@ export function createQuoteOrder(deps: {
    */
   function nearestDriver(
     { tier, pickup, dropoff }: { readonly tier: Tier; readonly pickup: Point; readonly dropoff: Point | null },
-    asked: Pick<DriverQuery, 'size' | 'readyAtMs' | 'deliverAfterMs' | 'nowMs'>,
+    asked: Pick<DriverQuery, 'size' | 'nowMs'> & Omit<NewClaim, 'orderId'>,
   ): { point: Point; ageMs: number } | null {
     const { id: tierId, radiusMeters } = tier;
     const found = matcher.nearest({ ...asked, tierId, point: pickup, dropoff, radiusMeters });

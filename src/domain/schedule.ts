@@ -100,8 +100,13 @@ export function dispatchFrom(
 
 type Ways = { readonly pickup: Point; readonly dropoff: Point | null };
 
-/** Whether the parcel is to leave its store later than now: then the planner knows when a driver has to. */
-export function leavesLater(times: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>, trip: Ways, nowMs: number): boolean {
+/** Whether the planner gives the order: its parcel leaves the store later than now, and the way is known. */
+export function waitsForPlan(
+  times: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
+  trip: Ways & { readonly tier: Pick<Tier, 'dispatchMode'> },
+  nowMs: number,
+): boolean {
+  if (trip.tier.dispatchMode !== 'planned' || trip.dropoff === null) return false;
   return leavesAt(times, trip, nowMs) > nowMs + DUE_SOON_MS;
 }
 

@@ -191,22 +191,26 @@ export class Matcher {
 
   // --- Claiming --------------------------------------------------------------------------------------------
 
-  /** The nearest available driver. */
-  nearest(query: DriverQuery): FoundDriver | undefined {
-    return this.search.nearest(query);
+  /**
+   * The nearest available driver, to whom {@link claimNearest} would give the order of a store that is not held. Of a
+   * driver who is free and one who takes it along the nearer one is chosen.
+   */
+  nearest(query: DriverQuery & Partial<NewClaim>): FoundDriver | undefined {
+    const order = { orderId: '', ...query };
+    const found = this.nearestOfBoth(query, poolOrderOf(order));
+    return found && this.gate.refusal(found.driverId, query, claimedOf(order)) === undefined ? found : undefined;
   }
 
   /**
-   * Gives the order to the nearest available driver, in their first free slot; nobody gets an order of a store
-   * that is held. Of a driver who is free and one who takes it along the nearer one is chosen.
+   * Gives the order to the nearest available driver, in their first free slot; nobody gets an order of a store that is
+   * held.
    */
   claimNearest(query: DriverQuery & NewClaim): ClaimedDriver | undefined {
     const { orderId, retailerId } = query;
     if (retailerId !== undefined && this.holdOf(retailerId) !== null) return undefined;
-    const found = this.nearestOfBoth(query, poolOrderOf(query));
-    const claimed = claimedOf(query);
-    if (!found || this.gate.refusal(found.driverId, query, claimed) !== undefined) return undefined;
-    this.drivers.claim(found.driverId, claimed);
+    const found = this.nearest(query);
+    if (!found) return undefined;
+    this.drivers.claim(found.driverId, claimedOf(query));
     if (retailerId !== undefined) this.takeCredit(retailerId);
     return { ...found, slot: this.slotOf(orderId) };
   }

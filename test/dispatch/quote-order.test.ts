@@ -22,12 +22,13 @@ const key = { retailerId: 'store', address: '1 Main St, Town', point: STORE_POIN
 const dropoff = { line1: '2 Side St', line2: null, city: 'Town', state: 'KS', zip: '11111' };
 const request = { pickupAddress: key.address, dropoffAddress: dropoff, tierId: 'standard', extras: null };
 
-function world(options: { driver?: Point; places?: Partial<Places>; hold?: HoldReason } = {}) {
-  const { driver, places = {}, hold } = options;
+function world(options: { driver?: Point; places?: Partial<Places>; hold?: HoldReason; isPlanned?: boolean } = {}) {
+  const { driver, places = {}, hold, isPlanned } = options;
   const matcher = new Matcher(TIERS);
   if (driver) matcher.putDriver(freeDriver('d', driver, NOW_MS));
   if (hold) matcher.setHold({ retailerId: 'store', reason: hold, credit: 0 });
-  const tiers = { get: (id: string) => TIERS.get(id) as never };
+  const mode = isPlanned ? { dispatchMode: 'planned' } : {};
+  const tiers = { get: (id: string) => ({ ...TIERS.get(id), ...mode }) as never };
   const all = { geocoder: null, zips, ...places };
   return { matcher, quote: createQuoteOrder({ tiers, places: all, matcher, clock: { now: () => NOW_MS } }) };
 }
@@ -128,6 +129,29 @@ it('says that no driver comes for a store that is held, though one is free', asy
     waitingBecause: 'payment_required',
     pickup: null,
   });
+});
+
+it('says that an order waits for the plan, in its window, where the planner gives what is ready later', async () => {
+  const readyAt = new Date(NOW_MS + 2 * 60_000);
+  const later = { ...request, extras: { size: 'small', readyAt, deliverAfter: null, deliverBy: null } as never };
+  const planned = world({ driver: STORE_POINT, places: finds(east(5_000)), isPlanned: true });
+  expect(await planned.quote(later, key)).toMatchObject({
+    ...{ isDriverAvailable: false, waitingBecause: null, pickup: null, delivery: null },
+    // 4.95 km, by roads 6.7 km, at 40 km/h.
+    window: { from: '2026-03-02T15:12:08.000Z', to: '2026-03-02T18:02:00.000Z' },
+  });
+  expect(await planned.quote(request, key)).toMatchObject({ isDriverAvailable: true, window: null });
+});
+
+it('counts a driver with room who goes to that store anyway', async () => {
+  const { quote, matcher } = world({ places: finds(east(5_000)) });
+  matcher.putDriver(freeDriver('d', STORE_POINT, NOW_MS, { capacity: 2 }));
+  const order = { tierId: 'standard' as const, point: STORE_POINT, radiusMeters: 3_000, nowMs: NOW_MS };
+  const known = { readyAtMs: NOW_MS, deliverByMs: NOW_MS + 3_600_000, dropoff: east(4_000), retailerId: 'store' };
+  expect(matcher.claimNearest({ ...order, ...known, orderId: 'first' })?.driverId).toBe('d');
+  expect(await quote(request, key)).toMatchObject({ isDriverAvailable: true, waitingBecause: null });
+  expect(matcher.carriedBy('d')).toHaveLength(1);
+  expect(await quote(request, { ...key, retailerId: 'other' })).toMatchObject({ isDriverAvailable: false });
 });
 
 it('says where no driver goes, as placing the order would', async () => {

@@ -70,7 +70,8 @@ export function dropoffRoute(parts: {
       await count(order.orderId);
       const changing = changeDropoff(order.orderId, notes);
       if (!(await asWritten(changing, 'Send it again; that is safe.'))) throw TOO_LATE;
-      return reply(viewOf(await orderOf(token)));
+      // An error would say that nothing was changed.
+      return reply(viewOf(await orderOf(token).catch(() => withNotes(order, notes))));
     },
   };
 }
@@ -81,6 +82,10 @@ const reply = (order: TrackingView) => json(200, { success: true, order } satisf
 
 function isSame(order: TrackedOrder, notes: DropoffNotes): boolean {
   return order.dropoffInstructions === notes.instructions && order.leaveAtDoor === notes.leaveAtDoor;
+}
+
+function withNotes(order: TrackedOrder, { instructions, leaveAtDoor }: DropoffNotes): TrackedOrder {
+  return { ...order, dropoffInstructions: instructions, leaveAtDoor };
 }
 
 /** Null and an empty text are no instructions; both fields are named, since they replace what is there. */

@@ -11,7 +11,10 @@ let order: TrackedOrder | null = null;
 let changes: DropoffNotes[] = [];
 /** Whether the statement finds the order as the route read it. */
 let isInTime = true;
+/** Whether the database is gone once the notes are changed. */
+let failsAfter = false;
 beforeEach(() => {
+  failsAfter = false;
   order = assigned();
   changes = [];
   isInTime = true;
@@ -19,7 +22,12 @@ beforeEach(() => {
 
 /** The route alone, over an order that the test changes. */
 async function start(nowMs = NOW_MS) {
-  const store = { findTrackedByToken: async (token: string) => (token === TOKEN ? order : null) };
+  const store = {
+    async findTrackedByToken(token: string) {
+      if (failsAfter && changes.length > 0) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' });
+      return token === TOKEN ? order : null;
+    },
+  };
   const route = dropoffRoute({
     read: createLinkReader(store, () => nowMs),
     viewOf: (tracked) => trackingView(tracked, null, nowMs),
@@ -60,6 +68,16 @@ test.each([
     sequence: given.sequence + 1,
     dropoff_notes: { instructions: 'Code 1234\nRing twice', leave_at_door: true },
   });
+});
+
+test('the page’s view comes back though the order cannot be read again after the change', async () => {
+  failsAfter = true;
+  const { put } = await start();
+  const answer = await put(NOTES);
+  expect([answer.status, answer.order?.dropoff_notes]).toEqual([
+    200,
+    { instructions: 'Code 1234\nRing twice', leave_at_door: true },
+  ]);
 });
 
 test('the same notes again change nothing, and an empty text or null takes them away', async () => {

@@ -1,4 +1,5 @@
-import type { Fragment, Sql } from 'postgres';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Fragment, Row, Sql } from 'postgres';
 import { bestRoute, type Stop } from '../../domain/route.ts';
 import type { PlaceOnRoute } from '../../domain/tracked.ts';
 import type { Vehicle } from '../../domain/vehicle.ts';
@@ -6,6 +7,12 @@ import { POSITION_FRESH_MS } from '../../limits.ts';
 import { toCarried } from '../drivers/carried.ts';
 import { active } from '../fragments.ts';
 import { promisedBy } from './order-times.ts';
+
+/**
+ * Most parcels whose routes are planned in one turn of a read of many orders, but for a driver who carries more: as
+ * many as eight drivers with four each. A route of 4 takes 0.1 ms to plan, one of 20 some 10 ms.
+ */
+const MAX_TURN_PARCELS = 32;
 
 /** The route of the driver of the order `o`, as {@link placeOnRoute} reads it; null where none is under way. */
 export const onRoute = (sql: Sql): Fragment => sql`
@@ -49,15 +56,29 @@ export function placeOnRoute(orderId: string, route: RouteJson | null): PlaceOnR
   return route && placeAmong(orderId, stopsOf(route), route);
 }
 
-/** The same for many orders that one statement read: the route of a driver is planned once. */
-export function createPlaces(): (orderId: string, driverId: string, route: RouteJson | null) => PlaceOnRoute | null {
+/**
+ * The same for many orders that one statement read, by order: the route of a driver is planned once. Everything else
+ * has its turn between the routes. They are those that the drivers are told, so that no page shows a driver who goes
+ * to another door first.
+ */
+export async function placesOnRoutes(rows: readonly Row[]): Promise<ReadonlyMap<string, PlaceOnRoute | null>> {
   const routes = new Map<string, readonly Stop[]>();
-  return (orderId, driverId, route) => {
-    if (!route) return null;
-    const stops = routes.get(driverId) ?? stopsOf(route);
-    routes.set(driverId, stops);
-    return placeAmong(orderId, stops, route);
-  };
+  const places = new Map<string, PlaceOnRoute | null>();
+  let parcels = 0;
+  for (const { id, driver_id: driverId, on_route } of rows) {
+    const route: RouteJson | null = on_route;
+    if (!route) continue;
+    if (!routes.has(driverId)) {
+      parcels += route.orders.length;
+      if (parcels > MAX_TURN_PARCELS) {
+        await nextTurn();
+        parcels = route.orders.length;
+      }
+      routes.set(driverId, stopsOf(route));
+    }
+    places.set(id, placeAmong(id, routes.get(driverId) ?? [], route));
+  }
+  return places;
 }
 
 function stopsOf(route: RouteJson): readonly Stop[] {

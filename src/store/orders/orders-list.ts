@@ -1,11 +1,12 @@
 import type { Fragment, Row, Sql } from 'postgres';
 import type { TimedOrder } from '../../domain/estimate.ts';
 import type { OrderStatus } from '../../domain/order.ts';
+import type { PlaceOnRoute } from '../../domain/tracked.ts';
 import { below, STATEMENT_TIMEOUT_MS } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { type Cursor, microsOf, rowAt } from '../pages.ts';
 import { shownPlan } from '../planning/plan-readings.ts';
-import { createPlaces, onRoute } from './order-on-route.ts';
+import { onRoute, placesOnRoutes } from './order-on-route.ts';
 import { scheduleColumns, toScheduled } from './order-times.ts';
 
 /**
@@ -79,12 +80,13 @@ export async function readOrderPage(
     from ${looked}
     order by updated_at, id limit ${limit + 1}`;
   const page = rows.slice(0, limit);
-  const placeOf = createPlaces();
+  const listed = page.filter(({ wanted }) => wanted);
+  const places = await placesOnRoutes(listed);
   // The last order that was looked at comes also where it is not asked for.
   const endsEarly = rows.length <= limit && rows.at(-1)?.scanned === scanRows;
   const last = page.at(-1);
   return {
-    orders: page.filter(({ wanted }) => wanted).map((row) => onWire(row, placeOf)),
+    orders: listed.map((row) => onWire(row, places.get(row.id) ?? null)),
     next: (rows.length > limit || endsEarly) && last ? { micros: last.micros, id: last.id } : null,
   };
 }
@@ -166,11 +168,11 @@ const looked = (sql: Sql, part: Fragment, isWanted: Fragment): Fragment => sql`
   where wanted or scanned = ${LIST_SCAN_ROWS}`;
 
 /** The order without the columns of the cursor. */
-function onWire(row: Row, placeOf: ReturnType<typeof createPlaces>): ListedOrder {
+function onWire(row: Row, place: PlaceOnRoute | null): ListedOrder {
   const { micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from, ...rest } = row;
   const { pickup_lat: lat, pickup_lng: lng, dropoff, on_route, plan, ...order } = rest;
-  void [micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from];
+  void [micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from, on_route];
   const { status, driver_id: driverId } = row;
-  const onTheWay = { onRoute: placeOf(row.id, row.driver_id, on_route), pickup: { lat, lng }, dropoff, plan };
+  const onTheWay = { onRoute: place, pickup: { lat, lng }, dropoff, plan };
   return { ...order, times: { ...toScheduled(row), status, driverId, ...onTheWay } } as ListedOrder;
 }

@@ -1,10 +1,10 @@
 import type { Row, Sql } from 'postgres';
 import { UNDELIVERABLE_REASONS } from '../../domain/order.ts';
 import { windowOf } from '../../domain/schedule.ts';
-import type { TrackedOrder } from '../../domain/tracked.ts';
+import type { PlaceOnRoute, TrackedOrder } from '../../domain/tracked.ts';
 import type { Db } from '../db.ts';
 import { shownPlan } from '../planning/plan-readings.ts';
-import { createPlaces, onRoute } from './order-on-route.ts';
+import { onRoute, placesOnRoutes } from './order-on-route.ts';
 import { isNotYet, scheduleColumns, toScheduled } from './order-times.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
@@ -22,11 +22,11 @@ async function readTracked(sql: Sql, condition: ReturnType<Sql>): Promise<Tracke
     from orders o join retailers r on r.id = o.retailer_id left join drivers d on d.id = o.driver_id
       left join dropoff_addresses a on a.id = o.dropoff_address_id
     where ${condition} and o.status <> 'void'`;
-  const placeOf = createPlaces();
-  return rows.map((row) => toTracked(row, placeOf));
+  const places = await placesOnRoutes(rows);
+  return rows.map((row) => toTracked(row, places.get(row.id) ?? null));
 }
 
-function toTracked(row: Row, placeOf: ReturnType<typeof createPlaces>): TrackedOrder {
+function toTracked(row: Row, place: PlaceOnRoute | null): TrackedOrder {
   const schedule = toScheduled(row);
   const pickup = { lat: row.pickup_lat, lng: row.pickup_lng };
   const dropoff = row.lat === null ? null : { lat: row.lat, lng: row.lng, accuracyMeters: row.accuracy_meters };
@@ -38,7 +38,7 @@ function toTracked(row: Row, placeOf: ReturnType<typeof createPlaces>): TrackedO
     storeName: row.store_name,
     driverId: row.driver_id,
     driverFirstName: row.driver_first_name,
-    onRoute: placeOf(row.id, row.driver_id, row.on_route),
+    onRoute: place,
     planned: row.plan?.range ?? (row.is_not_yet ? windowOf({ ...schedule, pickup, dropoff }) : null),
     deliverBy: schedule.deliverBy.toISOString(),
     pickup,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { placeOnRoute, type RouteJson } from '../../../src/store/orders/order-on-route.ts';
+import { placeOnRoute, placesOnRoutes, type RouteJson } from '../../../src/store/orders/order-on-route.ts';
 
 const NOW = Date.parse('2026-03-02T15:00:00Z');
 const MINUTE = 60_000;
@@ -12,7 +12,13 @@ const parcel = (id: string, status: string, readyInMinutes = 0, changes: object 
   ...{ door_lat: STORE.lat + 0.018, door_lng: STORE.lng, door_accuracy: 10 },
   ...{ ready_at: at(readyInMinutes), deliver_after: null, deliver_by: at(180), ...changes },
 });
-const route = (...orders: RouteJson['orders']): RouteJson => ({ ...STORE, at_ms: NOW, age_ms: 0, vehicle: 'car', orders });
+const route = (...orders: RouteJson['orders']): RouteJson => ({
+  ...STORE,
+  at_ms: NOW,
+  age_ms: 0,
+  vehicle: 'car',
+  orders,
+});
 
 it('is next where the driver only fetches it first, and waits for all that is fetched with it', () => {
   const alone = placeOnRoute('a', route(parcel('a', 'driver_assigned', 6, { deliver_after: at(20) })));
@@ -26,4 +32,25 @@ it('is not next while the driver, who has it, waits for another parcel at the st
   const place = placeOnRoute('a', waiting);
   expect(place).toMatchObject({ stopsBefore: 0, isNext: false, readyAtMs: undefined });
   expect(place?.doorInMinutes).toBeGreaterThan(4);
+});
+
+it('is found for many orders in several turns, once for each driver', async () => {
+  const rows = Array.from({ length: 24 }, (_, index) => {
+    const driver = Math.floor(index / 4);
+    const orders = Array.from({ length: 8 }, (_, n) => parcel(`${driver} ${n}`, 'picked_up', 0, { driver_slot: n }));
+    return { id: `${driver} ${index % 4}`, driver_id: driver, on_route: route(...orders) };
+  });
+  let turns = 1;
+  let isDone = false;
+  function turn(): void {
+    turns += 1;
+    if (!isDone) setImmediate(turn);
+  }
+  setImmediate(turn);
+  const places = await placesOnRoutes([...rows, { id: 'waits', driver_id: null, on_route: null }]);
+  isDone = true;
+  // Four drivers with eight parcels each in one turn, and two in the next.
+  expect(turns).toBe(2);
+  for (const { id, on_route } of rows) expect(places.get(id)).toEqual(placeOnRoute(id, on_route));
+  expect(places.size).toBe(24);
 });

@@ -26,6 +26,7 @@ function run(...args: string[]): Promise<string> {
 const RUNS: readonly (readonly [what: string, row: string, scale: string, isHere: boolean])[] = [
   ['identical requests with one key, on two API processes', 'same-key', '0.02', hasRedis()],
   ['an API process that is killed under load', 'kill-api', '0.01', hasRedis()],
+  ['a worker that is killed while its charges are under way', 'worker-death-sent', '0.06', hasRedis()],
   ['the process that plans is killed, stands still, and is told to stop', 'planner-killed', '0.1', hasRedis()],
   ['dispatch modes, to and fro', 'dispatch-mode', '0.05', hasRedis()],
   ['bodies that are mutated, against a second reading of the contract', 'mutated-bodies', '0.002', true],

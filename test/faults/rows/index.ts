@@ -6,7 +6,6 @@ import { driverTaps } from './drivers.ts';
 import { failovers } from './failover.ts';
 import { feedWriter } from './feed.ts';
 import { foreignIds } from './foreign.ts';
-import { greedyPhotos, greedyReports, silentSockets } from './greedy-drivers.ts';
 import { mutatedBodies } from './http-bodies.ts';
 import { deafSockets } from './http-deaf.ts';
 import { hostileValues } from './http-hostile.ts';
@@ -90,7 +89,4 @@ export const ROWS: readonly Row[] = [
   slowClients,
   deafSockets,
   driverMessages,
-  greedyPhotos,
-  greedyReports,
-  silentSockets,
 ];

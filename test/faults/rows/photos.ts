@@ -75,7 +75,7 @@ async function handOver({ world, random, photo }: Handovers, image: Image): Prom
 }
 
 /** Makes an order and picks it up. */
-export async function pickedUp(world: World, random: Random) {
+async function pickedUp(world: World, random: Random) {
   const { orderId, driverId, trackingToken } = await givenOrder(world, random);
   const key = driverToken(driverId);
   await ask(`${world.apis[0]?.url()}/driver/orders/${orderId}/pick-up`, { method: 'POST', key, body: {} });

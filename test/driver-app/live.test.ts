@@ -143,6 +143,12 @@ describe('signing in', () => {
     expect(socket.ofType('state')).toHaveLength(1);
   });
 
+  it('closes a socket that says nothing of use before a hello', async () => {
+    const socket = await connect();
+    for (let sent = 0; sent <= MAX_DRIVER_STRIKES; sent += 1) socket.say(sent % 2 === 0 ? '{' : { type: 'ping' });
+    expect([socket.closed?.code, socket.dismissed]).toEqual([1008, true]);
+  });
+
   it('forgets a socket that closed while its token was looked up', async () => {
     const slow = gate<{ driverId: string } | null>();
     find.mockReturnValueOnce(slow.opened);

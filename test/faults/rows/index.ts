@@ -1,7 +1,6 @@
 import type { Row } from '../row.ts';
 import { allAway } from './away.ts';
 import { twoBuilds } from './builds.ts';
-import { driverMessages } from './driver-messages.ts';
 import { driverTaps } from './drivers.ts';
 import { failovers } from './failover.ts';
 import { feedWriter } from './feed.ts';
@@ -88,5 +87,4 @@ export const ROWS: readonly Row[] = [
   hostileValues,
   slowClients,
   deafSockets,
-  driverMessages,
 ];

@@ -1,10 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { trackingRoutes } from '../../src/tracking/routes.ts';
 import { startServer } from '../http/support.ts';
 import { delivered, NOW_MS } from './orders.ts';
 
-const askFor = async (photo: () => Promise<Buffer | null>) => {
-  const order = delivered();
+const askFor = async (photo: () => Promise<Buffer | null>, order = delivered()) => {
   const routes = trackingRoutes({
     store: { findTrackedByToken: async () => order },
     matcher: { driver: () => undefined },
@@ -35,4 +34,10 @@ test('the photo of a handover is 500 for a mistake in a statement', async () => 
     Promise.reject(Object.assign(new Error('no'), { code: '42703', severity: 'ERROR', name: 'PostgresError' })),
   );
   expect([status, log.map(({ level }) => level)]).toEqual([500, ['error']]);
+});
+
+test('the photo of a link that has expired is 410, and is not looked for', async () => {
+  const photo = vi.fn(async () => null);
+  const order = delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' });
+  expect([(await askFor(photo, order)).status, photo.mock.calls]).toEqual([410, []]);
 });

@@ -1,14 +1,11 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from '../harness/chromium.ts';
-import { type Store, show, storedPhotos, untilOrder, type WireOrder } from '../service/clients.ts';
+import { show, untilOrder } from '../service/clients.ts';
 import {
   answersOf,
   button,
   cameraPhoto,
   eventually,
-  goOnDuty,
   headline,
   link,
   openWorld,
@@ -20,9 +17,6 @@ import {
   type World,
   waiting,
 } from './driver-world.ts';
-
-/** How far the phone's clock and the service's may be found apart. */
-const CLOCKS_MS = 10_000;
 
 // The rules of the queue are in driver-queue.test.ts; what a phone adds to them is seldom broken.
 describe.skipIf(findChromium() === undefined)('a driver’s phone with bad reception', () => {
@@ -36,8 +30,6 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
   afterEach(() => world?.closePhones());
   afterAll(() => world?.close());
 
-  const events = (order: WireOrder, store: Store) => world.history(store, order.id);
-
   /** A driver with an order whose page is cached by its worker. */
   async function driverWithOrder(storeName: string) {
     const driver = await world.driverWithOrder(storeName);
@@ -49,99 +41,6 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await eventually(() => link(phone)).toBe('No network');
   }
   const takePhoto = (phone: Phone) => takePhotoOf(phone, photo);
-  async function giveBack(phone: Phone): Promise<void> {
-    await button(phone, 'Give this order back').click();
-    await phone.page.getByRole('radio', { name: 'My vehicle has a problem' }).check();
-    await phone.page.locator('dialog[open]').getByRole('button', { name: 'Give it back' }).click();
-  }
-
-  /** The customer's page, and every sentence that it has shown. */
-  async function customerOf(order: WireOrder) {
-    const phone = await world.newPhone();
-    const { page } = phone;
-    await page.goto(`${world.service.url}/track/${order.tracking_token}`);
-    await page.evaluate(`(() => {
-      const line = document.querySelector('#headline');
-      globalThis.seen = [line.textContent];
-      const look = () => globalThis.seen.at(-1) !== line.textContent && globalThis.seen.push(line.textContent);
-      new MutationObserver(look).observe(line, { childList: true, characterData: true, subtree: true });
-    })()`);
-    await page.locator('#link[data-state=live]').waitFor();
-    return { ...phone, seen: () => page.evaluate<string[]>('globalThis.seen') };
-  }
-
-  it('delivers with a photo without network, and the customer’s page shows all of it when it is back', async () => {
-    const store = await world.newStore('Corner Books');
-    const order = await world.newOrder(store);
-    const customer = await customerOf(order);
-    const phone = await world.newPhone({ at: store.point });
-    await signIn(phone, await world.newDriver());
-    await untilInstalled(phone);
-    await button(phone, 'Go on duty').click();
-    await eventually(() => headline(phone)).toBe('Corner Books');
-    await eventually(async () => (await customer.seen()).at(-1)).toBe('Ana is on the way to the store');
-
-    await button(phone, 'Picked up').click();
-    await eventually(async () => (await customer.seen()).at(-1)).toBe('Ana is on the way with your order');
-    await customer.page.locator('.driver-pin').waitFor();
-
-    await goOffline(phone);
-    await takePhoto(phone);
-    const tapping = Date.now();
-    await button(phone, 'Delivered').click();
-    await eventually(() => headline(phone)).toBe('Delivered');
-    expect(await waiting(phone)).toBe('Waiting for network: Delivered');
-    const tapped = Date.now();
-    expect((await show(world.service, store, order.id)).status).toBe('picked_up');
-    expect((await customer.seen()).at(-1)).toBe('Ana is on the way with your order');
-
-    const answers = answersOf(phone);
-    await phone.goOnline();
-    await eventually(async () => (await customer.seen()).at(-1)).toBe('Your order was delivered');
-    const shown = customer.page.locator('#photo img');
-    await eventually(() => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth)).toBeGreaterThan(0);
-    await eventually(() => headline(phone)).toBe('Waiting for an order');
-    expect(await phone.page.locator('#finished').textContent()).toBe(`Delivered · #${order.id.slice(-6)}`);
-    expect(await phone.page.locator('#waiting').isHidden()).toBe(true);
-
-    // A reload would lose what the page kept.
-    expect(await customer.seen()).toEqual([
-      'Finding a driver for your order',
-      'Ana is on the way to the store',
-      'Ana is on the way with your order',
-      'Your order was delivered',
-    ]);
-    expect(answers).toEqual(['deliver 200']);
-    // Both times are stored: when it was done, and when it was reported.
-    const [action] = await world.sql<{ captured_at: Date }[]>`
-      select captured_at from driver_actions where order_id = ${order.id} and type = 'delivered'`;
-    expect(Number(action?.captured_at)).toBeGreaterThanOrEqual(tapping - CLOCKS_MS);
-    expect(Number(action?.captured_at)).toBeLessThanOrEqual(tapped + CLOCKS_MS);
-    expect([...phone.complaints, ...customer.complaints]).toEqual([]);
-  });
-
-  it('releases an order without a network, and another driver has it when the network is back', async () => {
-    const { store, phone, order } = await driverWithOrder('Bike Repair');
-    const customer = await customerOf(order);
-    await goOffline(phone);
-    await giveBack(phone);
-    await eventually(() => headline(phone)).toBe('Given back');
-    expect(await waiting(phone)).toBe('Waiting for network: Given back');
-    await phone.page.reload();
-    await eventually(() => waiting(phone)).toBe('Waiting for network: Given back');
-    expect(await headline(phone)).toBe('Given back');
-    const second = await world.newPhone({ at: store.point });
-    await signIn(second, await world.newDriver());
-    await goOnDuty(second);
-
-    const answers = answersOf(phone);
-    await phone.goOnline();
-    await eventually(() => headline(second)).toBe('Bike Repair');
-    await eventually(() => headline(phone)).toBe('Waiting for an order');
-    await eventually(async () => (await customer.seen()).at(-1)).toBe('Ana is on the way to the store');
-    expect(answers).toEqual(['release 200']);
-    expect(await events(order, store)).toEqual(['created', 'driver_assigned', 'released', 'driver_assigned']);
-  });
 
   it('counts a double tap as one, and a tap meant for the step before as none', async () => {
     const { store, phone, order } = await driverWithOrder('Tailor');
@@ -181,35 +80,6 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone with bad recep
     await eventually(() => phone.page.locator('#primary').getAttribute('aria-disabled')).toBe('false');
     expect((await show(world.service, store, next.id)).status).toBe('driver_assigned');
     expect(answers).toHaveLength(2);
-  });
-
-  it('keeps the photo over a restart while the photo store is down, and sends it when that is back', async () => {
-    const { store, phone, order } = await driverWithOrder('Camera Shop');
-    await button(phone, 'Picked up').click();
-    await takePhoto(phone);
-    const before = storedPhotos(world.service.dataDir).length;
-    // A file in place of the folder acts like a missing disk, also for root.
-    const photos = join(world.service.dataDir, 'photos');
-    // The service makes it with the first photo.
-    mkdirSync(photos, { recursive: true });
-    renameSync(photos, `${photos}.away`);
-    writeFileSync(photos, 'in the way');
-    const answers = answersOf(phone);
-    await button(phone, 'Delivered').click();
-    await eventually(() => waiting(phone)).toBe('Not sent yet, trying again: Delivered');
-    expect(answers[0]).toBe('deliver 503');
-    await phone.page.reload();
-    await eventually(() => headline(phone)).toBe('Delivered');
-    await eventually(() => waiting(phone)).toBe('Not sent yet, trying again: Delivered');
-    expect((await show(world.service, store, order.id)).status).toBe('picked_up');
-
-    rmSync(photos);
-    renameSync(`${photos}.away`, photos);
-    await untilOrder(world.service, store, order.id, { status: 'delivered' });
-    await eventually(() => headline(phone)).toBe('Waiting for an order');
-    // A repetition stores its photo too, for as long as it takes to find that it is one.
-    await eventually(() => storedPhotos(world.service.dataDir).length).toBe(before + 1);
-    expect(await events(order, store)).toEqual(['created', 'driver_assigned', 'picked_up', 'delivered']);
   });
 
   it('closes the sheet of an order that the store cancels while the driver reads it', async () => {

@@ -86,8 +86,9 @@ describe("a service of one's own", () => {
     expect(bodies.at(-1)?.dropoff_address).toMatchObject({ state: 'MA', zip: '02108' });
   });
 
-  test('says what it answered where the key is not good, and that it is not there', async () => {
+  test('says what it answered where the key is not good, what is missing, and that it is not there', async () => {
     const { url } = await serve({});
+    await expect(loadIt(own(url, { retailerId: undefined }))).rejects.toThrow(/Add --retailer/);
     await expect(loadIt(own(url, { key: 'other' }))).rejects.toThrow(/with 401.*The key is wrong/);
     await expect(loadIt(own('http://127.0.0.1:9'))).rejects.toThrow(NotUsable);
   });

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RUN_MS, STEP_MS } from '../../harness/patience.ts';
 import { findPostgis } from '../../harness/postgis.ts';
 import { findRedisServer } from '../../harness/redis.ts';
-import { newDataDir, type Running, startBuiltService } from '../../harness/service.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -102,40 +101,5 @@ describe('npm run load', { timeout: RUN_MS + STEP_MS }, () => {
     const { said, ended } = start(['--api', '2'], '/nowhere');
     expect(await ended).toBe(1);
     expect(said.err).toContain('--api needs a redis-server on the PATH');
-  });
-});
-
-describe("npm run load with a service of one's own", { timeout: RUN_MS + STEP_MS }, () => {
-  let service: Running;
-  let remove: () => void;
-  beforeAll(async () => {
-    const made = newDataDir();
-    remove = made.remove;
-    chmodSync(made.dataDir, 0o755);
-    service = await startBuiltService({ DATA_DIR: made.dataDir, LOG_LEVEL: 'warn' });
-  });
-  afterAll(async () => {
-    await service.stop();
-    remove();
-  });
-
-  test('has its rates and latencies', async () => {
-    const { apiKey, retailerId } = JSON.parse(read(join(service.dataDir, 'sandbox.json')));
-    const args = ['--small', '--url', service.url, '--key', apiKey];
-    const { said, ended } = start([...args, '--retailer', retailerId]);
-    expect(await ended, said.err + said.out).toBe(0);
-    expect(said.out).toMatch(/8 connections +[1-9]/);
-    expect(said.out).toMatch(/half of the best +[1-9]/);
-    expect(said.out).not.toMatch(/Processor|Beside/);
-  });
-
-  test.each([
-    ['another store', ['--retailer', '01920000-0000-7000-8000-000000000000'], /with 401, where 400/],
-    ['no store', [], /Add --retailer/],
-  ])('says in a sentence what is wrong: %s', async (_what, more, sentence) => {
-    const { apiKey } = JSON.parse(read(join(service.dataDir, 'sandbox.json')));
-    const { said, ended } = start(['--small', '--url', service.url, '--key', apiKey, ...more]);
-    expect(await ended).toBe(1);
-    expect(said.err).toMatch(sentence);
   });
 });

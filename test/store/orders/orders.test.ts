@@ -59,28 +59,6 @@ test('another driver can neither pick an order up nor deliver it', async () => {
   await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, stranger, 'photo.webp', UNSTAMPED));
 });
 
-test('no step is skipped or repeated, and a delivered order is not delivered again with another photo', async () => {
-  const { orderId, driverId } = await assignedOrder();
-  await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, driverId, 'early.webp', UNSTAMPED));
-  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
-  await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED));
-  await storeOf(sql, 'me').deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED);
-  await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, driverId, 'other.webp', UNSTAMPED));
-  await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED));
-});
-
-test('of two concurrent deliveries one is recorded', async () => {
-  const { orderId, driverId } = await assignedOrder();
-  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
-  const names = ['a', 'b', 'c', 'd'];
-  const results = await Promise.all(
-    names.map((name) => storeOf(sql, 'me').deliverOrder(orderId, driverId, name, UNSTAMPED)),
-  );
-  expect(results.filter((result) => result !== null)).toHaveLength(1);
-  expect((await orderRow(sql, orderId)).photo_name).toBe(names[results.findIndex((result) => result !== null)]);
-  expect(await eventTypes(orderId)).toHaveLength(4);
-});
-
 test('an order expires once, when its time is up and not before, and never with a driver', async () => {
   const { orderId } = await addOrder(sql, store);
   await changesNothing(orderId, () => storeOf(sql, 'me').expireOrder(orderId));

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { DISPATCH_MODES, type DispatchMode } from '../../../src/domain/plan.ts';
 import { TIER_IDS, type TierId } from '../../../src/domain/tier.ts';
 
 /** A driver's step with the assigned order. */
@@ -13,13 +12,6 @@ export type Step = (typeof STEPS)[number];
 export type BankAnswer = 'done' | 'soft' | 'hard' | 'lost' | 'unreached';
 
 /**
- * When an order can leave its store: now, soon enough for a driver to be on the way, hours later, or at a
- * window hours later.
- */
-export const READY = ['now', 'soon', 'later', 'window'] as const;
-export type Ready = (typeof READY)[number];
-
-/**
  * A command. Stores and drivers are named by number; orders and keys by how many came after, so that a
  * sequence still makes sense when commands are taken out of it.
  */
@@ -30,8 +22,6 @@ export type Command =
       readonly tierId: TierId;
       readonly key: number;
       readonly body: number;
-      /** Now by default. */
-      readonly ready?: Ready;
     }
   | {
       readonly kind: 'cancel';
@@ -40,8 +30,7 @@ export type Command =
       readonly reason: number;
       readonly key: number;
     }
-  | { readonly kind: 'operator-cancel' | 'operator-return' | 'nudge' | 'ready'; readonly order: number }
-  | { readonly kind: 'mode'; readonly tierId: TierId; readonly mode: DispatchMode }
+  | { readonly kind: 'operator-cancel' | 'operator-return' | 'nudge'; readonly order: number }
   | { readonly kind: 'duty'; readonly driver: number; readonly onDuty: boolean }
   | { readonly kind: 'move'; readonly driver: number; readonly ring: number }
   | {
@@ -54,7 +43,7 @@ export type Command =
   | { readonly kind: 'expire'; readonly order: number; readonly isDue: boolean }
   | { readonly kind: 'suspend'; readonly store: number; readonly active: boolean }
   | { readonly kind: 'deactivate'; readonly driver: number }
-  | { readonly kind: 'sweep' | 'settle' }
+  | { readonly kind: 'sweep' }
   | { readonly kind: 'charge' | 'refund'; readonly order: number; readonly bank: BankAnswer };
 
 export const STORES = 2;
@@ -78,10 +67,17 @@ const bank = fc.constantFrom<BankAnswer>('done', 'done', 'done', 'soft', 'hard',
 const kindOf = <Kind extends string>(kind: Kind) => fc.constant(kind);
 
 type Weighted = { readonly weight: number; readonly arbitrary: fc.Arbitrary<Command> };
-const tierId = fc.constantFrom(...TIER_IDS);
-const creation = { kind: kindOf('create'), store, tierId, key, body: fc.nat(1) };
-
-const STEPPED: readonly Weighted[] = [
+const LIFE: readonly Weighted[] = [
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: kindOf('create'),
+      store,
+      tierId: fc.constantFrom(...TIER_IDS),
+      key,
+      body: fc.nat(1),
+    }),
+  },
   {
     weight: 20,
     arbitrary: fc.record({
@@ -99,8 +95,6 @@ const STEPPED: readonly Weighted[] = [
   { weight: 1, arbitrary: fc.record({ kind: kindOf('operator-return'), order }) },
   { weight: 1, arbitrary: fc.record({ kind: kindOf('nudge'), order }) },
 ];
-
-const LIFE: readonly Weighted[] = [{ weight: 10, arbitrary: fc.record(creation) }, ...STEPPED];
 
 /** Commands over HTTP or the command line. */
 export const anyRequest: fc.Arbitrary<Command> = fc.oneof(...LIFE);
@@ -124,16 +118,3 @@ export const anyWithSweeps: fc.Arbitrary<Command> = fc.oneof(...LIFE, ...INSIDE,
   weight: 1,
   arbitrary: fc.record({ kind: kindOf('sweep') }),
 });
-
-/**
- * Commands of planned orders: parcels that are ready later, and become ready; windows; dispatch modes, to and
- * fro. With `settle` what can be given has to be given, and before it time does not count.
- */
-export const anyPlanned: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 14, arbitrary: fc.record({ ...creation, ready: fc.constantFrom(...READY) }) },
-  ...STEPPED,
-  ...INSIDE,
-  { weight: 6, arbitrary: fc.record({ kind: kindOf('ready'), order }) },
-  { weight: 2, arbitrary: fc.record({ kind: kindOf('mode'), tierId, mode: fc.constantFrom(...DISPATCH_MODES) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('settle', 'sweep') }) },
-);

@@ -1,20 +1,17 @@
 import { identityOf } from '../../../src/domain/idempotency.ts';
 import type { CancelReason, PlaceOrder } from '../../../src/domain/order.ts';
-import { NO_TIMES } from '../../../src/domain/order-times.ts';
 import type { Tiers } from '../../../src/domain/tier.ts';
 import { Matcher } from '../../../src/matcher/matcher.ts';
 import { createChargeJob } from '../../../src/payments/charge.ts';
 import { createRefundJob } from '../../../src/payments/refund.ts';
 import { limitConcurrency } from '../../../src/postgres/batched-reads.ts';
 import { connect } from '../../../src/postgres/connect.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { AbortNotice } from '../../../src/transport/signal.ts';
 import { startDispatch } from '../../harness/dispatch-here.ts';
-import { NO_EXTRAS } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
+import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import { openBank } from './bank.ts';
 import type { BankAnswer } from './commands.ts';
-import type { Gate } from './gate.ts';
 import type { Model } from './model.ts';
 import type { Answer } from './nouns.ts';
 import type { System } from './system.ts';
@@ -24,30 +21,19 @@ const PROCESS_ID = 'model';
 const OTHER = 'other';
 const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
 const DRAIN_ROUNDS = 6;
-/** Longer than SET_ASIDE_MS and a pass of the planner. */
-const PLANNED_CONVERGE_MS = 25_000;
 
-/**
- * One API process's dispatch, jobs and notices on a real database: everything but HTTP and the queues.
- *
- * @param gate where a planner gives the waiting orders of planned tiers
- */
-export async function openProcess(
-  url: string,
-  tiers: Tiers,
-  gate?: Gate,
-): Promise<System & { close(): Promise<void> }> {
+/** One API process's dispatch, jobs and notices on a real database: everything but HTTP and the queues. */
+export async function openProcess(url: string, tiers: Tiers): Promise<System & { close(): Promise<void> }> {
   const sql = connect({ url, applicationName: PROCESS_ID, max: 12 });
-  const matcher = new Matcher(tiers, gate !== undefined);
+  const matcher = new Matcher(tiers, false);
   // Each moment is later than the last one, as a driver's positions must be.
   let lastMs = 0;
   const now = () => {
     lastMs = Math.max(lastMs + 0.001, Date.now());
     return lastMs;
   };
-  const open = storeOf(sql, PROCESS_ID);
-  const store: Store = gate ? guarded(open, gate) : open;
-  const tierSource = gate ? store : { loadTiers: async () => tiers };
+  const store = storeOf(sql, PROCESS_ID);
+  const tierSource = { loadTiers: async () => tiers };
   const own = { store, matcher, sql, processId: PROCESS_ID, clock: { now }, tierSource };
   const { dispatch, parts } = await startDispatch(own);
 
@@ -64,18 +50,17 @@ export async function openProcess(
   }
 
   return {
-    isExact: !gate,
-    ...(gate && { gate }),
-    convergeMs: gate ? PLANNED_CONVERGE_MS : 3_000,
+    isExact: true,
+    convergeMs: 3_000,
     converged: () => undefined,
-    async create(retailer, { tierId, key, body, times, dropoff }) {
+    async create(retailer, { tierId, key, body }) {
       const request: PlaceOrder = {
         retailerId: retailer.retailerId,
         customer: { name: `Says ${body}`, email: 'jordan@example.com', phone: '+14155550100', smsOptIn: false },
         pickupAddress: retailer.address,
-        dropoffAddress: { ...dropoff, line2: null },
+        dropoffAddress: { ...OVERSEAS_DROPOFF, line2: null },
         tierId,
-        extras: times === NO_TIMES ? null : { ...NO_EXTRAS, ...times },
+        extras: null,
       };
       const identity = identityOf(request, key);
       const signal = new AbortNotice();
@@ -96,14 +81,6 @@ export async function openProcess(
       return (await storeOf(sql, OTHER).returnForDriver(orderId)) !== null;
     },
     nudge: (orderId) => storeOf(sql, OTHER).nudgeOrder(orderId),
-    makeReady: (orderId) => sql`
-      with changed as (
-        update orders set ready_at = now(), deliver_after = null,
-          dispatch_from = case when dispatch_from is null then null else now() end
-        where id = ${orderId} and status = 'pending_dispatch' returning id
-      )
-      select pg_notify('sameday', ${`${OTHER}:order:`} || id) from changed`,
-    setMode: (tierId, dispatchMode) => storeOf(sql, OTHER).setTier(tierId, { dispatchMode }),
     setDuty: async ({ id }, onDuty) => ({
       kind: (await dispatch.actions.setDuty(id, onDuty)) ? 'done' : 'unauthorized',
     }),
@@ -155,11 +132,6 @@ export async function openProcess(
       await sql.end({ timeout: 5 });
     },
   };
-}
-
-/** The store whose writes of waiting orders, and of what is planned for them, go through the gate. */
-function guarded(store: Store, gate: Gate): Store {
-  return { ...store, assignWaiting: gate.guard(store.assignWaiting), writePlans: gate.guard(store.writePlans) };
 }
 
 function memoryDiffers(matcher: Matcher, model: Model): string | null {

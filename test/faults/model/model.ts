@@ -11,7 +11,6 @@ import { type Answer, LEADS, type ModelDriver, type ModelOrder, type ModelStore 
  */
 const CLAIM_SLACK = 2_000;
 const ACTIVE: readonly OrderStatus[] = ['driver_assigned', 'picked_up', 'undeliverable'];
-const isUnready = ({ status, isReady }: ModelOrder): boolean => status === 'pending_dispatch' && !isReady;
 
 /**
  * A model of the orders of a few stores and drivers by the README, one request at a time. It does not predict
@@ -26,20 +25,9 @@ export class Model {
   hasLetGo = false;
   readonly #point: Point;
   readonly #tiers: Tiers;
-  readonly #isPlanned: boolean;
 
-  /**
-   * @param point the point of all stores
-   * @param isPlanned whether a planner gives orders, by more than the places of the moment
-   */
-  constructor(
-    storeIds: readonly string[],
-    drivers: readonly ModelDriver[],
-    point: Point,
-    tiers: Tiers,
-    isPlanned: boolean,
-  ) {
-    this.#isPlanned = isPlanned;
+  /** @param point the point of all stores */
+  constructor(storeIds: readonly string[], drivers: readonly ModelDriver[], point: Point, tiers: Tiers) {
     this.stores = storeIds.map((id) => ({
       id,
       isActive: true,
@@ -64,7 +52,7 @@ export class Model {
   /** An order was made. */
   created(
     id: string,
-    order: Pick<ModelOrder, 'storeId' | 'tierId' | 'says' | 'createdAs' | 'sinceMs' | 'isReady'>,
+    order: Pick<ModelOrder, 'storeId' | 'tierId' | 'says' | 'createdAs' | 'sinceMs'>,
     key: string | null,
   ): void {
     const money = new Money();
@@ -156,12 +144,6 @@ export class Model {
     }
   }
 
-  /** The parcel is ready; true where the order waited for it. */
-  makeReady(orderId: string): void {
-    const order = this.orders.get(orderId);
-    if (order?.status === 'pending_dispatch') order.isReady = true;
-  }
-
   charge(orderId: string, bank: BankAnswer): Answer {
     const order = this.orders.get(orderId);
     if (!order) return { kind: 'no_job' };
@@ -189,8 +171,7 @@ export class Model {
   give(order: ModelOrder, driverId: string, isBestAsked: boolean): string | null {
     const driver = this.drivers.find(({ id }) => id === driverId);
     if (order.status !== 'pending_dispatch') return `${order.status} order ${order.id} was given to a driver`;
-    if (!driver || !this.#mayGive(order, driver))
-      return `order ${order.id} was given to ${driverId}, who cannot have it`;
+    if (!driver || !this.#fits(order, driver)) return `order ${order.id} was given to ${driverId}, who cannot have it`;
     const better = isBestAsked && !this.hasLetGo ? this.#better(order, driver) : undefined;
     if (better) return `order ${order.id} was given to ${driverId}, though ${better}`;
     this.#change(order, 'driver_assigned', 'driver_assigned');
@@ -228,12 +209,8 @@ export class Model {
     return credit.isSpent() ? 'payment_required' : null;
   }
 
-  /**
-   * Pairs of a waiting order and a driver who could get it. A planner may have an order wait for a driver who is
-   * free soon, or for one that is ready soon, but not where there is neither.
-   */
+  /** Pairs of a waiting order and a driver who could get it. */
   leftOver(): string[] {
-    if (this.#isPlanned && this.#all().some((order) => ACTIVE.includes(order.status) || isUnready(order))) return [];
     return this.#waiting().flatMap((order) =>
       this.drivers.filter((driver) => this.#fits(order, driver)).map(({ id }) => `${order.id} waits beside ${id}`),
     );
@@ -241,12 +218,7 @@ export class Model {
 
   /** Whether a driver could get the order now. */
   hasDriver(order: ModelOrder): boolean {
-    return this.drivers.some((driver) => this.#mayGive(order, driver));
-  }
-
-  /** Whether a driver may have an order, wherever they are: a planner knows them where they were and will be. */
-  #mayGive(order: ModelOrder, driver: ModelDriver): boolean {
-    return this.#isPlanned ? this.#may(order, driver) : this.#fits(order, driver);
+    return this.drivers.some((driver) => this.#fits(order, driver));
   }
 
   open(): ModelOrder[] {
@@ -279,17 +251,12 @@ export class Model {
   }
 
   #fits(order: ModelOrder, driver: ModelDriver): boolean {
-    const { radiusMeters } = this.#tiers.get(order.tierId) as Tier;
-    return this.#may(order, driver) && this.#away(driver) <= radiusMeters;
-  }
-
-  /** Whether a driver may have an order, wherever they are. */
-  #may(order: ModelOrder, driver: ModelDriver): boolean {
     const { tierId, excluded } = order;
     if (order.status === 'pending_dispatch' && this.#isHeld(order)) return false;
     const mayWork =
       driver.isActive && driver.onDuty && driver.tierIds.includes(tierId) && !excluded.includes(driver.id);
-    return mayWork && this.carried(driver.id).length < driver.capacity;
+    const { radiusMeters } = this.#tiers.get(tierId) as Tier;
+    return mayWork && this.carried(driver.id).length === 0 && this.#away(driver) <= radiusMeters;
   }
 
   #change(order: ModelOrder, to: OrderStatus, event: string): void {

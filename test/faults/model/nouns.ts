@@ -19,8 +19,6 @@ export type ModelDriver = {
   isActive: boolean;
   onDuty: boolean;
   point: Point;
-  /** How many orders they carry at a time. */
-  readonly capacity: number;
   /** The result of the first use of each action id. */
   readonly actions: Map<string, { readonly orderId: string; readonly status: OrderStatus; readonly sequence: number }>;
 };
@@ -35,8 +33,6 @@ export type ModelOrder = {
   readonly sinceMs: number;
   /** Since when it counts as waiting, if later, by the tables. */
   fairStartMs: number | null;
-  /** Whether its parcel is ready and its window open. */
-  isReady: boolean;
   status: OrderStatus;
   driverId: string | null;
   readonly excluded: string[];

@@ -1,6 +1,5 @@
 import { newId } from '../../../src/domain/ids.ts';
-import { NO_TIMES, type OrderTimes } from '../../../src/domain/order-times.ts';
-import { CARRIER, type Command, NONE, type Ready } from './commands.ts';
+import { CARRIER, type Command, NONE } from './commands.ts';
 import type { Model } from './model.ts';
 import type { Answer, ModelDriver, ModelOrder, ModelStore } from './nouns.ts';
 import { onRing, type Place, type PlaceDriver, type PlaceStore } from './place.ts';
@@ -32,17 +31,6 @@ export async function obey(system: System, place: Place, model: Model, command: 
     }
     case 'nudge':
       await system.nudge(orderOf(command.order));
-      return null;
-    case 'ready': {
-      const orderId = orderOf(command.order);
-      await system.makeReady(orderId);
-      model.makeReady(orderId);
-      return null;
-    }
-    case 'mode':
-      await system.setMode(command.tierId, command.mode);
-      return null;
-    case 'settle':
       return null;
     case 'duty': {
       const driver = model.drivers[command.driver] as ModelDriver;
@@ -96,35 +84,24 @@ async function create(
   system: System,
   place: Place,
   model: Model,
-  { store, tierId, key, body, ready = 'now' }: Command & { readonly kind: 'create' },
+  { store, tierId, key, body }: Command & { readonly kind: 'create' },
 ): Promise<string | null> {
   const named = key === NONE ? null : `key ${key}`;
-  const says = `${tierId} ${body} ${ready}`;
+  const says = `${tierId} ${body}`;
   const wanted = model.createAnswer(model.stores[store] as ModelStore, named, says);
   const sinceMs = Date.now();
-  const wish = { tierId, key: named, body, times: timesOf(ready, place.atMs), dropoff: place.dropoff };
+  const wish = { tierId, key: named, body };
   const answer = await system.create(place.stores[store] as PlaceStore, wish);
   if (wanted) return differs(wanted, answer);
   const { kind, orderId, status } = answer;
   if (kind !== 'created' || orderId === undefined || status === undefined)
     return `it was told ${JSON.stringify(answer)}`;
   const storeId = (model.stores[store] as ModelStore).id;
-  const isReady = ready === 'now';
-  model.created(orderId, { storeId, tierId, says, createdAs: status, sinceMs, isReady }, named);
+  model.created(orderId, { storeId, tierId, says, createdAs: status, sinceMs }, named);
   const hasDriver = model.hasDriver(model.orders.get(orderId) as ModelOrder);
   const isGiven = status === 'driver_assigned';
   if (isGiven && !hasDriver) return 'it was given to a driver, and none could have it';
   return system.isExact && hasDriver && !isGiven ? 'it waits, and a driver could have it' : null;
-}
-
-const MINUTE_MS = 60_000;
-
-/** The same for the same place, so that a repeated request says the same. */
-function timesOf(ready: Ready, atMs: number): OrderTimes {
-  const inMinutes = (minutes: number) => new Date(atMs + minutes * MINUTE_MS);
-  if (ready === 'now') return NO_TIMES;
-  if (ready === 'window') return { readyAt: null, deliverAfter: inMinutes(120), deliverBy: inMinutes(240) };
-  return { ...NO_TIMES, readyAt: inMinutes(ready === 'soon' ? 12 : 180) };
 }
 
 function differs(wanted: Answer, answer: Answer): string | null {

@@ -2,6 +2,7 @@ import { POSITION_BROADCAST_MS } from '../../../src/bus/positions.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { orderBody } from '../../harness/service.ts';
 import { storeOf } from '../../harness/store.ts';
+import { OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import type { Random } from '../../harness/world.ts';
 import { askUntilTaken, TOO_MANY } from '../phones.ts';
 import { any } from '../row.ts';
@@ -61,12 +62,12 @@ export function overHttp(
     isExact: false,
     convergeMs: CONVERGE_MS,
     converged: (ms) => void convergedMs.push(ms),
-    async create({ retailerId, apiKey }, { tierId, key, body: says, dropoff }) {
+    async create({ retailerId, apiKey }, { tierId, key, body: says }) {
       const customer = { name: `Says ${says}`, email: 'jordan@example.com', phone: '+14155550100', sms_opt_in: false };
       const body = orderBody(retailerId, {
         customer,
         pickup_address: STORE_ADDRESS,
-        dropoff_address: dropoff,
+        dropoff_address: OVERSEAS_DROPOFF,
         delivery_tier: tierId,
       });
       const heard = await askAny('/orders/create', { secret: apiKey, body, ...keyed(key) });
@@ -106,8 +107,6 @@ export function overHttp(
       const heard = await askAny(`/driver/orders/${orderId}/${step}${query}`, { secret: token, body });
       return heard.status === 200 ? { kind: 'done', status: heard.body.order?.status as string } : refusalOf(heard);
     },
-    makeReady: notOverHttp,
-    setMode: notOverHttp,
     expire: notOverHttp,
     suspend: notOverHttp,
     deactivate: notOverHttp,

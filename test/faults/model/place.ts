@@ -5,7 +5,6 @@ import type { Sql } from '../../../src/postgres/connect.ts';
 import type { RetailerKey } from '../../../src/store/accounts/retailers.ts';
 import { STORE_ADDRESS } from '../../harness/order-world.ts';
 import { storeOf } from '../../harness/store.ts';
-import { allTowns, type Dropoff, dropoffNear, OVERSEAS_DROPOFF } from '../../harness/towns.ts';
 import { offset } from '../../harness/world.ts';
 import { DRIVERS, RING_METERS, STORES } from './commands.ts';
 
@@ -14,16 +13,11 @@ export type PlaceDriver = {
   readonly id: string;
   readonly token: string;
   readonly tierIds: readonly TierId[];
-  readonly capacity: number;
 };
 
 /** Stores at one point with drivers around it, far from every other place. */
 export type Place = {
   readonly point: Point;
-  /** Where all orders go. */
-  readonly dropoff: Dropoff;
-  /** When it was made, in milliseconds since 1970. */
-  readonly atMs: number;
   readonly stores: readonly PlaceStore[];
   readonly drivers: readonly PlaceDriver[];
 };
@@ -43,26 +37,9 @@ function nextPoint(): Point {
   return { lat: -50 + 2 * (i % 50), lng: -170 + 4 * (Math.floor(i / 50) % 85) };
 }
 
-const CAPACITIES = [1, 3, 2, 1];
-const STORE_METERS = 1_500;
-
-/**
- * A point near a town, so that the place of the dropoff is known, which orders need to be planned. Hundreds of
- * places may share one: once a sequence has ended, its drivers are off duty.
- */
-function nextTown(): Point {
-  const towns = allTowns();
-  const town = towns[(places++ * 7_919) % towns.length] as (typeof towns)[number];
-  return offset(town.point, STORE_METERS, 0);
-}
-
-/**
- * Makes a place with new stores and new drivers, off duty and without a position.
- *
- * @param isPlanned whether its orders can be planned, and drivers carry several
- */
-export async function makePlace(sql: Sql, isPlanned: boolean): Promise<Place> {
-  const point = isPlanned ? nextTown() : nextPoint();
+/** Makes a place with new stores and new drivers, off duty and without a position. */
+export async function makePlace(sql: Sql): Promise<Place> {
+  const point = nextPoint();
   const stores = Array.from({ length: STORES }, () => {
     return {
       keyId: newId(),
@@ -80,7 +57,6 @@ export async function makePlace(sql: Sql, isPlanned: boolean): Promise<Place> {
       id: newId(),
       token: newSecret('driver_token'),
       tierIds: TIERS_OF[i % TIERS_OF.length] as TierId[],
-      capacity: isPlanned ? (CAPACITIES[i % CAPACITIES.length] as number) : 1,
     };
   });
   for (const { keyId, retailerId, apiKey, name, address, point: at } of stores) {
@@ -93,8 +69,7 @@ export async function makePlace(sql: Sql, isPlanned: boolean): Promise<Place> {
     const driver = { ...rest, name: 'Model driver', phone: '+14155550177', tokenHash: hashSecret(token) };
     await storeOf(sql, 'faults').createDriver(driver);
   }
-  const dropoff = isPlanned ? dropoffNear(point) : OVERSEAS_DROPOFF;
-  return { point, dropoff, atMs: Date.now(), stores, drivers };
+  return { point, stores, drivers };
 }
 
 /** A driver's point on a ring, no two at the same distance. */

@@ -9,9 +9,6 @@ import { obey } from './obey.ts';
 import { makePlace, onRing, type Place } from './place.ts';
 import type { System } from './system.ts';
 
-/** How often what can be given at the end of a sequence is: each time at least one order. */
-const GIVING_ROUNDS = 4;
-
 /**
  * Carries out the commands on new stores and drivers; returns a sentence about the first difference from the
  * model.
@@ -21,70 +18,26 @@ export async function runSequence(
   { sql, tiers }: { readonly sql: Sql; readonly tiers: Tiers },
   commands: readonly Command[],
 ): Promise<string | null> {
-  const { gate } = system;
-  const place = await makePlace(sql, gate !== undefined);
+  const place = await makePlace(sql);
   const { point } = place;
-  const drivers = place.drivers.map(({ id, tierIds, capacity }): ModelDriver => {
-    return { id, tierIds, capacity, isActive: true, onDuty: false, point: onRing(point, 3, 0), actions: new Map() };
+  const drivers = place.drivers.map(({ id, tierIds }): ModelDriver => {
+    return { id, tierIds, isActive: true, onDuty: false, point: onRing(point, 3, 0), actions: new Map() };
   });
   const model = new Model(
     place.stores.map(({ retailerId }) => retailerId),
     drivers,
     point,
     tiers,
-    gate !== undefined,
   );
   const known = await converge(system, sql, model);
   if (known) return `before the first command: ${known}`;
   const all = [...OPENING, ...commands];
   for (const [i, command] of all.entries()) {
-    // A sweep waits for what it assigns.
-    const isAlone = command.kind !== 'sweep';
-    const answered = await carryOut(system, sql, model, () => obey(system, place, model, command), isAlone);
-    const problem = answered ?? (await converge(system, sql, model, !gate || command.kind === 'settle'));
+    const problem = (await obey(system, place, model, command)) ?? (await converge(system, sql, model));
     if (problem) return `command ${i - OPENING.length} ${JSON.stringify(command)}: ${problem}`;
   }
-  const left = gate ? await giveAll(system, sql, model) : null;
-  if (left) return `after the last command: ${left}`;
-  const problem = await carryOut(system, sql, model, () => finish(system, place, model));
+  const problem = await finish(system, place, model);
   return problem ?? (await converge(system, sql, model)) ?? system.conclude(model);
-}
-
-/** Does something while no waiting order is given to a driver, where a planner may do so at any time. */
-async function carryOut(
-  system: System,
-  sql: Sql,
-  model: Model,
-  work: () => Promise<string | null>,
-  isAlone = true,
-): Promise<string | null> {
-  const { gate } = system;
-  if (!gate) return work();
-  if (isAlone) await gate.shut();
-  const problem = (await watchTables(system, sql, model)) ?? (await work());
-  gate.open();
-  return problem;
-}
-
-/** All that waits becomes ready, and what drivers carry ends, again and again: whatever can be given has to be. */
-async function giveAll(system: System, sql: Sql, model: Model): Promise<string | null> {
-  for (let round = 0; round < GIVING_ROUNDS; round++) {
-    const problem = await carryOut(system, sql, model, async () => {
-      const waiting = model.open().filter(({ status }) => status === 'pending_dispatch');
-      for (const { id } of waiting) {
-        await system.makeReady(id);
-        model.makeReady(id);
-      }
-      return endOrders(
-        system,
-        model,
-        model.open().filter((order) => !waiting.includes(order)),
-      );
-    });
-    const left = problem ?? (await converge(system, sql, model));
-    if (left) return left;
-  }
-  return null;
 }
 
 /** Three of four drivers start on duty and near. */
@@ -115,15 +68,13 @@ async function endOrders(system: System, model: Model, orders: readonly ModelOrd
 /**
  * Waits until nothing is left to match and tables and memory agree with the model; returns a sentence where
  * they do not.
- *
- * @param givesAll whether what can be given has to be given by then
  */
-async function converge(system: System, sql: Sql, model: Model, givesAll = true): Promise<string | null> {
+async function converge(system: System, sql: Sql, model: Model): Promise<string | null> {
   const startedMs = performance.now();
   for (let pauseMs = 0; ; pauseMs = Math.min(pauseMs + 1, 20)) {
     const wrong = await watchTables(system, sql, model);
     if (wrong) return wrong;
-    const open = (givesAll ? model.leftOver()[0] : null) ?? system.memoryDiffers(model);
+    const open = model.leftOver()[0] ?? system.memoryDiffers(model);
     const tookMs = performance.now() - startedMs;
     if (open === null) {
       system.converged(tookMs);
@@ -140,7 +91,6 @@ type Row = {
   readonly status: OrderStatus;
   readonly driverId: string;
   readonly fairStart: Date | null;
-  readonly sequence: number;
 };
 
 /** Applies the assignments since then to the model. */
@@ -148,20 +98,17 @@ async function watchTables(system: System, sql: Sql, model: Model): Promise<stri
   const ids = model.open().map(({ id }) => id);
   if (ids.length === 0) return null;
   const rows = (await sql`
-    select id, status, driver_id as "driverId", fair_start as "fairStart", sequence
+    select id, status, driver_id as "driverId", fair_start as "fairStart"
     from orders where id = any(${ids}::uuid[])`) as unknown as Row[];
   // Which order was due depends on all of them.
   for (const { id, fairStart } of rows) {
     const order = model.orders.get(id);
     if (order) order.fairStartMs = fairStart?.getTime() ?? null;
   }
-  for (const { id, status, driverId, sequence } of rows) {
+  for (const { id, status, driverId } of rows) {
     const order = model.orders.get(id);
     if (!order) continue;
-    const isGiven = order.status === 'pending_dispatch' && status === 'driver_assigned';
-    // The planner tells the store of another estimate at any time until then.
-    if (system.gate) while (order.events.length + Number(isGiven) < sequence) order.events.push('estimate_changed');
-    if (isGiven) {
+    if (order.status === 'pending_dispatch' && status === 'driver_assigned') {
       const wrong = model.give(order, driverId, system.isExact);
       if (wrong) return wrong;
     } else if (order.status !== status || order.driverId !== driverId) {

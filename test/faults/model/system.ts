@@ -1,8 +1,5 @@
-import type { OrderTimes } from '../../../src/domain/order-times.ts';
-import type { DispatchMode } from '../../../src/domain/plan.ts';
 import type { TierId } from '../../../src/domain/tier.ts';
 import type { Point } from '../../../src/geo/point.ts';
-import type { Dropoff } from '../../harness/towns.ts';
 import type { BankAnswer, Step } from './commands.ts';
 import type { Model } from './model.ts';
 import type { Answer } from './nouns.ts';
@@ -12,8 +9,6 @@ export type WantedOrder = {
   readonly tierId: TierId;
   readonly key: string | null;
   readonly body: number;
-  readonly times: OrderTimes;
-  readonly dropoff: Dropoff;
 };
 
 /** The system under test: the operations in this process, or the service over HTTP. */
@@ -23,11 +18,6 @@ export type System = {
    * once.
    */
   readonly isExact: boolean;
-  /**
-   * Present where a planner gives orders at any time: while it is shut, no waiting order is, and once it is shut,
-   * all assignments that were under way are written. They are then judged by what must never be alone.
-   */
-  readonly gate?: { shut(): Promise<void>; open(): void };
   readonly convergeMs: number;
   /** Called with the time that each command took until memory and tables agreed. */
   converged(ms: number): void;
@@ -36,9 +26,6 @@ export type System = {
   cancelByOperator(orderId: string): Promise<boolean>;
   returnByOperator(orderId: string): Promise<boolean>;
   nudge(orderId: string): Promise<unknown>;
-  /** The parcel is ready now, and the window open. */
-  makeReady(orderId: string): Promise<unknown>;
-  setMode(tierId: TierId, mode: DispatchMode): Promise<unknown>;
   setDuty(driver: PlaceDriver, onDuty: boolean): Promise<Answer>;
   move(driver: PlaceDriver, to: Point): Promise<unknown>;
   step(step: Step, driver: PlaceDriver, orderId: string, actionId: string | null): Promise<Answer>;

@@ -12,7 +12,7 @@ import { rawSockets } from './http-raw.ts';
 import { slowClients } from './http-slow.ts';
 import { inventedDeliveries } from './invented.ts';
 import { suspensions, unknownKeys } from './keys.ts';
-import { modelInProcess, modelOverHttp, modelPlanned } from './model.ts';
+import { modelInProcess, modelOverHttp } from './model.ts';
 import { fewDrivers, sameKey } from './orders.ts';
 import { overload } from './overload.ts';
 import { imageBombs } from './photos.ts';
@@ -78,7 +78,6 @@ export const ROWS: readonly Row[] = [
   foreignIds,
   modelOverHttp,
   modelInProcess,
-  modelPlanned,
   scriptPayloads,
   imageBombs,
   webhookAddresses,

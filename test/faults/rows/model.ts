@@ -3,8 +3,7 @@ import type { Tiers } from '../../../src/domain/tier.ts';
 import type { Sql } from '../../../src/postgres/connect.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
-import { anyCommand, anyPlanned, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
-import { openGate } from '../model/gate.ts';
+import { anyCommand, anyRequest, anyWithSweeps, type Command } from '../model/commands.ts';
 import { openProcess } from '../model/in-process.ts';
 import { overHttp } from '../model/over-http.ts';
 import { runSequence } from '../model/sequence.ts';
@@ -32,7 +31,6 @@ async function runAll(
   any: fc.Arbitrary<Command>,
   run: (commands: readonly Command[]) => Promise<string | null>,
   longest = LONGEST,
-  places = PLACES,
 ): Promise<{ readonly count: number; readonly findings: string[] }> {
   const findings: string[] = [];
   let done = 0;
@@ -49,7 +47,7 @@ async function runAll(
       if (told.failed) findings.push(`model: ${problemOf(told)}`);
     }
   }
-  await Promise.all(Array.from({ length: places }, keepRunning));
+  await Promise.all(Array.from({ length: PLACES }, keepRunning));
   return { count: done, findings };
 }
 
@@ -88,27 +86,6 @@ export const modelInProcess: Row = {
         orders: await countOrders(sql),
         findings: parts.flatMap(({ findings }) => findings),
       };
-    }),
-};
-
-const LONGEST_PLANNED = 80;
-
-export const modelPlanned: Row = {
-  name: 'model-planned',
-  what: 'the same with a planner: orders for later, windows, drivers with room for several, dispatch modes',
-  count: 6_000,
-  needs: ['redis'],
-  run: (count, random) =>
-    inTables(async ({ sql, postgres }, tiers) => {
-      const process = await openProcess(postgres.url, tiers, openGate());
-      const run = (commands: readonly Command[]) => runSequence(process, { sql, tiers }, commands);
-      // One place, as its commands hold back the planner of all.
-      const ran = await runAll(count, random, anyPlanned, run, LONGEST_PLANNED, 1);
-      await process.close();
-      const [row] = await sql`
-        select count(*)::int as chosen from order_events where considered like '% costlier %'`;
-      const notes = [`of ${row?.chosen} assignments the record says what they cost beside other drivers`];
-      return { ...ran, orders: await countOrders(sql), notes };
     }),
 };
 

@@ -137,7 +137,7 @@ export function shownArrival(
   shown: ShownPosition | null,
   nowMs: number,
 ): Arrival | null {
-  if (!onRoute) return null;
+  if (!onRoute || !dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;
   const arrival = onRoute.isNext
     ? arrivalOf({ status, driver: shown && { point: shown, ageMs: shown.age_ms }, pickup, dropoff })
     : arrivalOnRoute(onRoute.doorInMinutes, dropoff);
@@ -182,16 +182,16 @@ export function minutesUntil({ from, to }: TimeRange, nowMs: number): Arrival {
 }
 
 /**
- * A door that comes later is known less well, by a share of the time until then.
+ * A door that comes later is known less well, by a share of the time until then, and by the way to wherever it may be
+ * beyond the ARRIVAL_DROPOFF_METERS that this share covers.
  *
  * @param minutes null while the driver is silent
  */
-export function arrivalOnRoute(minutes: number | null, dropoff: Trip['dropoff']): Arrival | null {
-  if (minutes === null || !dropoff || dropoff.accuracyMeters > ARRIVAL_DROPOFF_METERS) return null;
-  return inMinutes(
-    minutes * ROUTE_EARLIEST_SHARE * 60_000,
-    minutes * ROUTE_LATEST_SHARE * 60_000 + ARRIVAL_HANDOVER_MS,
-  );
+export function arrivalOnRoute(minutes: number | null, { accuracyMeters }: { accuracyMeters: number }): Arrival | null {
+  if (minutes === null) return null;
+  const beyond = Math.max(0, accuracyMeters - ARRIVAL_DROPOFF_METERS);
+  const latestMs = minutes * ROUTE_LATEST_SHARE * 60_000 + driveMs(beyond, ARRIVAL_SLOW_METERS_PER_SECOND);
+  return inMinutes(minutes * ROUTE_EARLIEST_SHARE * 60_000 - fastestDriveMs(beyond), latestMs + ARRIVAL_HANDOVER_MS);
 }
 
 function driveMs(meters: number, metersPerSecond: number): number {

@@ -39,11 +39,11 @@ export function estimateOf(
   if (status === 'pending_dispatch') return order.plan?.range ?? (isNotYet(order, nowMs) ? windowOf(order) : null);
   if (status !== 'driver_assigned' && status !== 'picked_up') return null;
   const { onRoute } = order;
-  if (!onRoute) return null;
+  if (!onRoute || !dropoff) return null;
   if (!onRoute.isNext) {
     return arrivalTimes(notBefore(arrivalOnRoute(onRoute.doorInMinutes, dropoff), onRoute, order, nowMs), nowMs);
   }
-  if (!shown || shown.age_ms > POSITION_FRESH_MS || !dropoff) return null;
+  if (!shown || shown.age_ms > POSITION_FRESH_MS) return null;
   // From when the position was taken: until there is another one, the estimate stays as it is.
   const driver = { point: shown, ageMs: 0 };
   const arrival = handoverIn(driver, status === 'driver_assigned' ? pickup : null, dropoff);

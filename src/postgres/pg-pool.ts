@@ -1,6 +1,6 @@
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig } from 'pg';
 import { urlsOfHosts } from './hosts.ts';
-import { readUrl } from './read-url.ts';
+import { readUrl, type Tls } from './read-url.ts';
 
 /** Longest time to open a connection and log in. A host that stands still would never end it. */
 const PG_CONNECT_TIMEOUT_MS = 4_000;
@@ -8,25 +8,33 @@ const PG_CONNECT_TIMEOUT_MS = 4_000;
 /**
  * Opens pools of the client that BullMQ knows, whose connections all lead to a primary: one to a standby is
  * closed. Whoever asked for it gets an error and asks again, and then the next host of the URL is tried. The
- * pools stay with a host until it fails. `tries` is the number of tries after which each was asked: with
- * `sslmode=prefer` each twice, with TLS and without. TLS is set in the URL, see `connect`.
+ * pools stay with a host until it fails. `tries` is the number of tries after which each was asked. TLS is set in the
+ * URL, see `connect`; with `sslmode=prefer` a host that refuses it is asked again without, until it fails.
  *
  * @param schema where names without a schema are looked for. It is set by a statement, as a pooler refuses the setting
  *   at the start of a connection
  */
 export function pgPools(url: string, schema: string): { open(settings: PoolConfig): Pool; readonly tries: number } {
-  const ways = waysTo(url);
+  const { url: plain, tls } = readUrl(url);
+  const hosts = urlsOfHosts(plain);
   let turn = 0;
+  let failures = 0;
+  /** Whether the host of now has refused TLS, which this client knows as an error alone. */
+  let isRefused = false;
 
   class HostClient extends Client {
     isPrimary = false;
 
     constructor(config?: string | ClientConfig) {
       const settings = typeof config === 'string' ? {} : config;
-      super({ ...settings, ...ways[turn % ways.length], connectionTimeoutMillis: PG_CONNECT_TIMEOUT_MS });
-      const asked = turn;
-      const failed = () => {
-        if (!this.isPrimary && asked === turn) turn++;
+      const host = { connectionString: hosts[turn % hosts.length], connectionTimeoutMillis: PG_CONNECT_TIMEOUT_MS };
+      super({ ...settings, ...host, ...sslOf(tls, isRefused) });
+      const before = failures;
+      const failed = (error?: unknown) => {
+        if (this.isPrimary || before !== failures) return;
+        failures++;
+        isRefused = tls === 'prefer' && !isRefused && refusesTls(error);
+        if (!isRefused) turn++;
       };
       this.once('end', failed);
       // Whoever asked is told of these before the end, and asks again at once.
@@ -48,16 +56,17 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
   const own: object = { Client: HostClient, onConnect: asPrimary };
   return {
     open: (settings) => new Pool({ ...settings, ...own }),
-    tries: ways.length,
+    tries: hosts.length * (tls === 'prefer' ? 2 : 1),
   };
 }
 
-/** How each host is asked, in turn. This client knows no `prefer`. */
-function waysTo(url: string): Pick<ClientConfig, 'connectionString' | 'ssl'>[] {
-  const { url: plain, tls } = readUrl(url);
-  const modes =
-    tls === 'prefer'
-      ? [{ ssl: { rejectUnauthorized: false } }, { ssl: false }]
-      : [tls === undefined ? {} : { ssl: tls }];
-  return urlsOfHosts(plain).flatMap((connectionString) => modes.map((mode) => ({ connectionString, ...mode })));
+function sslOf(tls: Tls, isRefused: boolean): Pick<ClientConfig, 'ssl'> {
+  if (tls === 'prefer') return { ssl: isRefused ? false : { rejectUnauthorized: false } };
+  return tls === undefined ? {} : { ssl: tls };
+}
+
+/** The server has no TLS, or lets nobody in by it. */
+function refusesTls(error: unknown): boolean {
+  const { message = '', code } = error as { readonly message?: string; readonly code?: string };
+  return message.includes('does not support SSL') || code === '28000';
 }

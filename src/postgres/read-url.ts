@@ -16,7 +16,7 @@ export function hostOf(url: string): Host | null {
 }
 
 /** False for none, `prefer` for none where the server has none; undefined where the URL does not say. */
-type Tls = ConnectionOptions | 'prefer' | false | undefined;
+export type Tls = ConnectionOptions | 'prefer' | false | undefined;
 
 /**
  * Reads the TLS settings of a URL, and gives the URL without them: the clients of Postgres read them each in its own

@@ -1,7 +1,13 @@
 import { isTrackingToken } from '../domain/ids.ts';
 import { isShown, shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
-import { below, MAX_TRACKING_SOCKETS, SOCKET_IDLE_SECONDS, TRACKING_PING_MIN_MS } from '../limits.ts';
+import {
+  below,
+  MAX_TRACKING_SOCKETS,
+  POSITION_FRESH_MS,
+  SOCKET_IDLE_SECONDS,
+  TRACKING_PING_MIN_MS,
+} from '../limits.ts';
 import { type Matcher, positionOf } from '../matcher/matcher.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import type { DriverPosition } from '../store/drivers/drivers.ts';
@@ -25,7 +31,11 @@ export const POSITION_PUBLISH_MS = 1_000;
  */
 export const ROUTE_READ_MS = 60_000;
 
+/** Time after POSITION_FRESH_MS at which an order behind other stops is read again, as its driver has fallen silent. */
+const SILENCE_MARGIN_MS = 1_000;
+
 below({ POSITION_PUBLISH_MS }, { ROUTE_READ_MS });
+below({ ROUTE_READ_MS }, { POSITION_FRESH_MS });
 
 below({ MAX_SOCKETS_PER_ORDER }, { MAX_TRACKING_SOCKETS });
 
@@ -98,6 +108,7 @@ export function createTracking(parts: {
       ordersOf.set(orderId, watched.order, order);
       // Also where the pages need not be told: another parcel on board decides where the driver may be seen.
       watched.order = order;
+      readWhenSilent(orderId, watched);
     }
     if (isNews) {
       watched.moved = null;
@@ -107,6 +118,14 @@ export function createTracking(parts: {
     } else {
       for (const socket of joining) socket.send(text);
     }
+  }
+
+  /** A driver who falls silent sends nothing, and what was estimated by their route is no longer so. */
+  function readWhenSilent(orderId: string, watched: Watched): void {
+    clearTimeout(watched.silence);
+    if (!isByRoute(watched) || watched.order?.onRoute?.doorInMinutes === null) return;
+    watched.silence = setTimeout(() => void reader.request(orderId), POSITION_FRESH_MS + SILENCE_MARGIN_MS);
+    watched.silence.unref();
   }
 
   /**
@@ -165,7 +184,7 @@ export function createTracking(parts: {
     watched.sockets.delete(socket);
     watched.joining.delete(socket);
     if (watched.sockets.size > 0) return;
-    if (watched.timer) clearTimeout(watched.timer);
+    endTimers(watched);
     watchedOrders.delete(orderId);
     ordersOf.set(orderId, watched.order, null);
     reader.forget(orderId);
@@ -214,8 +233,9 @@ export function createTracking(parts: {
     driverMoved(orderId, position) {
       const watched = watchedOrders.get(orderId);
       if (!watched?.order) return;
-      const isBehind = watched.order.onRoute?.isNext === false;
-      if (isBehind && now() - watched.readMs >= ROUTE_READ_MS) void reader.request(orderId);
+      // One who was silent has an estimate again with the next position that is written.
+      const readAfterMs = watched.order.onRoute?.doorInMinutes === null ? POSITION_PUBLISH_MS : ROUTE_READ_MS;
+      if (isByRoute(watched) && now() - watched.readMs >= readAfterMs) void reader.request(orderId);
       watched.moved = position;
       if (watched.timer) return;
       const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();
@@ -228,8 +248,16 @@ export function createTracking(parts: {
     watched: () => ({ orders: watchedOrders.size, sockets }),
     close() {
       reader.close();
-      for (const watched of watchedOrders.values()) if (watched.timer) clearTimeout(watched.timer);
+      for (const watched of watchedOrders.values()) endTimers(watched);
       watchedOrders.clear();
     },
   };
+}
+
+/** Whether the arrival of an order is by its driver's route, and not by where they are. */
+const isByRoute = ({ order }: Watched): boolean => order?.onRoute?.isNext === false;
+
+function endTimers({ timer, silence }: Watched): void {
+  if (timer) clearTimeout(timer);
+  clearTimeout(silence);
 }

@@ -19,6 +19,8 @@ export type Watched = {
   /** When it was read. */
   readMs: number;
   timer: NodeJS.Timeout | null;
+  /** Reads it again once its driver counts as silent. */
+  silence: NodeJS.Timeout | undefined;
 };
 
 export function newWatched(): Watched {
@@ -31,6 +33,7 @@ export function newWatched(): Watched {
     isHidden: false,
     readMs: 0,
     timer: null,
+    silence: undefined,
   };
 }
 

@@ -230,5 +230,10 @@ describe('the estimate', () => {
     const onRoute = { ...trip.onRoute, isNext: false, doorInMinutes: 40 };
     const order = { ...scheduled, ...trip, dropoff: { ...DOOR, accuracyMeters: 10 }, onRoute };
     expect(span(estimateOf({ ...order, status: 'picked_up' }, shown, NOW))).toEqual([30 * MINUTE, 58 * MINUTE]);
+    // By its ZIP code alone the door may be far off, either way.
+    const byZip = { ...order, dropoff: { ...DOOR, accuracyMeters: 10_000 } };
+    const [fromMs = 0, toMs = 0] = span(estimateOf({ ...byZip, status: 'picked_up' }, shown, NOW)) ?? [];
+    expect(fromMs).toBeLessThan(30 * MINUTE);
+    expect(toMs).toBeGreaterThan(70 * MINUTE);
   });
 });

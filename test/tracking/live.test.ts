@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TrackedOrder } from '../../src/domain/tracked.ts';
+import { POSITION_FRESH_MS } from '../../src/limits.ts';
 import { LIVE_READ_RETRY_MS, MAX_LIVE_READS } from '../../src/pages/latest-reader.ts';
 import {
   createTracking,
@@ -364,6 +365,22 @@ describe('positions', () => {
     await settle();
     expect(minutes()).toHaveLength(2);
     expect(minutes()[1]).toBeGreaterThan(first[0] as number);
+  });
+
+  it('that no longer come end the arrival of an order behind other doors, and bring it back', async () => {
+    const dropoff = { lat: 40.9, lng: -73.98765, accuracyMeters: 20 };
+    const socket = await watching(pickedUp({ dropoff, onRoute: behind(1, 20) }));
+    const isThere = () => socket.ofType('order').map(({ order: view }) => (view as TrackingView).arrival !== null);
+    order = pickedUp({ dropoff, onRoute: behind(1, null) });
+    await pass(POSITION_FRESH_MS);
+    expect(isThere()).toEqual([true]);
+    await pass(POSITION_FRESH_MS);
+    expect(isThere()).toEqual([true, false]);
+    order = pickedUp({ dropoff, onRoute: behind(1, 20) });
+    await pass(POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, at(40.1));
+    await settle();
+    expect(isThere()).toEqual([true, false, true]);
   });
 
   it('are not published once the order is delivered', async () => {

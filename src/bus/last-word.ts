@@ -6,6 +6,11 @@ import { withTimeout } from '../with-timeout.ts';
  * a process that stood still, and by listening that begins anew. With the wait for each that is some seconds at least.
  */
 const MAX_WORDS_LOST = 3;
+/**
+ * Most words after which it listens anew where that did not help; they double each time. Behind a pooler that passes no
+ * notices on it never does, and to listen anew has everything read again.
+ */
+const MOST_WORDS_LOST = 16 * MAX_WORDS_LOST;
 
 export type LastWord = {
   /**
@@ -25,7 +30,7 @@ export type LastWord = {
  * @param say sends the word as a notice
  * @param bounds.waitMs longest wait for the word to come back
  * @param bounds.pauseMs pause between two words
- * @param deaf called where MAX_WORDS_LOST do not come back while Postgres answers, to have listening begin anew
+ * @param deaf called where so many do not come back while Postgres answers, to have listening begin anew
  */
 export function createLastWord(
   say: (word: string) => Promise<unknown>,
@@ -34,6 +39,7 @@ export function createLastWord(
 ): LastWord {
   let said = 0;
   let lost = 0;
+  let most = MAX_WORDS_LOST;
   let expected: { readonly word: string; readonly back: () => void } | null = null;
   let next: Promise<boolean> | null = null;
   let free: Promise<unknown> = Promise.resolve();
@@ -54,8 +60,9 @@ export function createLastWord(
       () => true,
       () => {
         lost = isTaken ? lost + 1 : 0;
-        if (lost === MAX_WORDS_LOST) {
+        if (lost === most) {
           lost = 0;
+          most = Math.min(2 * most, MOST_WORDS_LOST);
           deaf();
         }
         return false;
@@ -72,6 +79,7 @@ export function createLastWord(
     },
     heard(word) {
       lost = 0;
+      most = MAX_WORDS_LOST;
       // In a later turn, so that what began to listen again just before the word is told so first.
       if (word === expected?.word) setImmediate(expected.back);
     },

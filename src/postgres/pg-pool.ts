@@ -30,7 +30,8 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
       const host = { connectionString: hosts[turn % hosts.length], connectionTimeoutMillis: PG_CONNECT_TIMEOUT_MS };
       super({ ...settings, ...host, ...sslOf(tls, isRefused) });
       const before = failures;
-      const failed = (error?: unknown) => {
+      // A connection that ends, as one to a standby does, says no error.
+      const failed = (error: unknown = {}) => {
         if (this.isPrimary || before !== failures) return;
         failures++;
         isRefused = tls === 'prefer' && !isRefused && refusesTls(error);

@@ -124,7 +124,10 @@ export function createTracking(parts: {
   function readWhenSilent(orderId: string, watched: Watched): void {
     clearTimeout(watched.silence);
     if (!isByRoute(watched) || watched.order?.onRoute?.doorInMinutes === null) return;
-    watched.silence = setTimeout(() => void reader.request(orderId), POSITION_FRESH_MS + SILENCE_MARGIN_MS);
+    const nowMs = now();
+    const heardMs = positionOf(matcher, watched.order?.driverId ?? null)?.atMs ?? nowMs;
+    const silentMs = Math.max(heardMs + POSITION_FRESH_MS - nowMs, 0) + SILENCE_MARGIN_MS;
+    watched.silence = setTimeout(() => void reader.request(orderId), silentMs);
     watched.silence.unref();
   }
 

@@ -90,6 +90,12 @@ test('is deaf after three words in a row that Postgres took and that did not com
   expect(deaf).toBe(0);
   await lose(1);
   expect(deaf).toBe(1);
-  await lose(3);
+  // The pause doubles where it did not help, until a word is heard.
+  await lose(5);
+  expect(deaf).toBe(1);
+  await lose(1);
   expect(deaf).toBe(2);
+  heard(said.at(-1) ?? '');
+  await lose(3);
+  expect(deaf).toBe(3);
 });

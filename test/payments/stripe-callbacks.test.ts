@@ -263,6 +263,18 @@ test('after a part was given back, a cancellation gives back the rest, which is 
   expect((await order.events()).filter((type) => type === 'partly_refunded')).toHaveLength(1);
 });
 
+test('a part that is given back by hand while the own refund is owed is told of', async () => {
+  const store = storeOf(database.sql, 'me');
+  const stripe = await openStripe();
+  const order = await stripe.charged();
+  await order.pay();
+  await store.cancelOrder(order.orderId, 'operator', 'other');
+  await store.openRefund(order.orderId);
+  stripe.refund(order.payment, 300);
+  for (const event of await stripe.taken()) await stripe.take(event);
+  expect((await order.events()).filter((type) => type === 'partly_refunded')).toHaveLength(1);
+});
+
 test('our own refund job makes none after a refund in the dashboard, and the rows agree', async () => {
   const { sql } = database;
   const stripe = await openStripe();

@@ -129,6 +129,10 @@ describe('both clients follow sslmode and sslrootcert alike', () => {
     expect(await ask(`${front.url}?sslmode=${mode}${authority}`)).toEqual([outcome, outcome]);
   });
 
+  it('goes on from a host that ends the connection: prefer', async () => {
+    expect(await ask(`${hosts(refusal(), new URL(database.url).host)}?sslmode=prefer`)).toEqual([1, 1]);
+  });
+
   it.each(['prefer', 'disable'])('without TLS: %s', async (mode) => {
     expect(await ask(`${database.url}?sslmode=${mode}`)).toEqual([1, 1]);
   });

@@ -369,12 +369,13 @@ describe('positions', () => {
 
   it('that no longer come end the arrival of an order behind other doors, and bring it back', async () => {
     const dropoff = { lat: 40.9, lng: -73.98765, accuracyMeters: 20 };
+    position = { lat: 40.7, lng: -73.98765, atMs: NOW_MS - 60_000 };
     const socket = await watching(pickedUp({ dropoff, onRoute: behind(1, 20) }));
     const isThere = () => socket.ofType('order').map(({ order: view }) => (view as TrackingView).arrival !== null);
     order = pickedUp({ dropoff, onRoute: behind(1, null) });
-    await pass(POSITION_FRESH_MS);
+    await pass(POSITION_FRESH_MS - 60_000);
     expect(isThere()).toEqual([true]);
-    await pass(POSITION_FRESH_MS);
+    await pass(2_000);
     expect(isThere()).toEqual([true, false]);
     order = pickedUp({ dropoff, onRoute: behind(1, 20) });
     await pass(POSITION_PUBLISH_MS);

@@ -139,9 +139,12 @@ export function retryText(db: Db, { id, orderId, queue, textKind }: FailedJob): 
   return changeOrder(db, update, event, { before, jobs, after, notice: 'details' });
 }
 
-/** The first send is counted when the text is opened, which finds that it is beyond a bound. */
+/**
+ * The first send is counted when the text is opened, which finds that it is beyond a bound. A message that was refused
+ * at the carrier is known by its id, which must not be forgotten.
+ */
 const wasNeverSent = (sql: Sql): Fragment => sql`
-  (m.sends = 0 or m.sends = 1 and m.failure_code in ('phone_limit', 'store_limit'))`;
+  (m.refused_sids = '{}' and (m.sends = 0 or m.sends = 1 and m.failure_code in ('phone_limit', 'store_limit')))`;
 
 const trackingIsUseful = (sql: Sql): Fragment => sql`
   o.sms_status = 'failed' and o.status not in ('cancelled', 'expired')

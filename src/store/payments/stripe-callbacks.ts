@@ -91,9 +91,8 @@ export type StripeRefund = {
 
 /**
  * Notes a refund that Stripe told of. One of a part of the fee is an event of the order, unless it is the rest that
- * the order's own refund gives back. One that failed is an
- * event too; if the order then counts as refunded and is not, it counts as paid again. Null where no event
- * was written.
+ * the order's own refund gives back. One that failed is an event too; if the order then counts as refunded and is not,
+ * it counts as paid again. Null where no event was written.
  */
 export function noteStripeRefund(
   db: Db,
@@ -115,7 +114,9 @@ export function noteStripeRefund(
     const update = sql`
       update orders set sequence = sequence + 1
       where id in (select order_id from noted where is_new) and ${amountCents} < delivery_fee_cents
-        and not exists (select from refunds f where f.order_id = orders.id and f.status <> 'refused')`;
+        and not exists (
+          select from refunds f
+          where f.order_id = orders.id and f.status <> 'refused' and f.amount_cents = ${amountCents})`;
     const event = { type: 'partly_refunded', data: { refund_id: refundId, amount_cents: amountCents } };
     return changeOrder(db, update, event, { before, notice: 'details' });
   }

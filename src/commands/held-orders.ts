@@ -23,8 +23,8 @@ export function addHeldOrders(retailer: Command, act: Act): void {
       act(async (context, [id], confirmed: Confirmed) => {
         const retailerId = requireId(id);
         const { name, waiting, later } = known(await context.store.countWaitingOf(retailerId), 'store');
-        const what = `the orders of “${name}”: ${waiting} that wait for a driver, and ${later} that wait for their time.`;
-        if (waiting + later > 0) confirm(confirmed, `This cancels ${what}`);
+        const counts = `${waiting} that wait for a driver, and ${later} that wait for their time`;
+        if (waiting + later > 0) confirm(confirmed, `This cancels the orders of “${name}”: ${counts}.`);
         return { retailer_id: retailerId, orders_cancelled: await cancelAll(context, retailerId) };
       }),
     );

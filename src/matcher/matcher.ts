@@ -5,6 +5,7 @@ import type { CarriedOrder } from '../domain/route.ts';
 import { type KnownPosition, shownMeters } from '../domain/shown-position.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
 import type { Point } from '../geo/point.ts';
+import { below } from '../limits.ts';
 import { type ClaimedDriver, claimedOf, type NewClaim, poolOrderOf } from './claims.ts';
 import { claimOf } from './cost.ts';
 import { type DriverQuery, DriverSearch, type FoundDriver } from './driver-search.ts';
@@ -26,8 +27,10 @@ import { countsFrom, queryFor, type WaitingOrder } from './waiting-order.ts';
  * fewer, in proportion, for one who carries more. A route of 4 takes 0.1 ms to plan, one of 20 some 10 ms.
  */
 const MAX_POOL_ORDERS = 32;
-/** Most waiting orders of a store that are looked at to find them: others are the planner's, or their doors are unknown. */
+/** Most waiting orders of a store that are looked at to find these: others are the planner's, or of unknown doors. */
 const MAX_POOL_LOOKS = 256;
+
+below({ MAX_POOL_ORDERS }, { MAX_POOL_LOOKS });
 
 export type { Decision, DriverQuery, FoundDriver, FoundOrder, WaitingOrder, WaitReason };
 export { countsFrom };
@@ -101,7 +104,8 @@ export class Matcher {
   /**
    * Takes the rows of the tier table. A tier that is new is served at once by every driver whose row names
    * it; orders of a tier that is gone wait, and get no driver until its row is back. A change of the set of
-   * tiers, of a mode or of a weight goes through all drivers and waiting orders, which takes 0.1 to 1 s for a million drivers.
+   * tiers, of a mode or of a weight goes through all drivers and waiting orders, which takes 0.1 to 1 s for a
+   * million drivers.
    *
    * @throws for more than `MAX_TIERS` rows; the rows of before stay
    */

@@ -57,7 +57,7 @@ export class PlannedDrivers {
 
   /**
    * @param orders the orders that are planned
-   * @param carries told of each order that a driver carries; of one on board whose door is next the planner is not told
+   * @param carries told of each order that a driver carries, to forget it; `putDriver` does not name all of them
    */
   constructor(
     matcher: Pick<Matcher, 'planned' | 'driver'>,

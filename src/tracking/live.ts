@@ -236,9 +236,7 @@ export function createTracking(parts: {
     driverMoved(orderId, position) {
       const watched = watchedOrders.get(orderId);
       if (!watched?.order) return;
-      // One who was silent has an estimate again with the next position that is written.
-      const readAfterMs = watched.order.onRoute?.doorInMinutes === null ? POSITION_PUBLISH_MS : ROUTE_READ_MS;
-      if (isByRoute(watched) && now() - watched.readMs >= readAfterMs) void reader.request(orderId);
+      if (isToRead(watched, position, now())) void reader.request(orderId);
       watched.moved = position;
       if (watched.timer) return;
       const waitMs = watched.publishedMs + POSITION_PUBLISH_MS - now();
@@ -259,6 +257,14 @@ export function createTracking(parts: {
 
 /** Whether the arrival of an order is by its driver's route, and not by where they are. */
 const isByRoute = ({ order }: Watched): boolean => order?.onRoute?.isNext === false;
+
+/** Whether the order is read again as its driver is heard of: what is estimated by their route grows old. */
+function isToRead(watched: Watched, { atMs }: DriverPosition, nowMs: number): boolean {
+  if (!isByRoute(watched)) return false;
+  // One who was silent has an estimate again with the next position, unless their phone's clock makes it old.
+  const isBack = watched.order?.onRoute?.doorInMinutes === null && atMs > nowMs - POSITION_FRESH_MS;
+  return nowMs - watched.readMs >= (isBack ? POSITION_PUBLISH_MS : ROUTE_READ_MS);
+}
 
 function endTimers({ timer, silence }: Watched): void {
   if (timer) clearTimeout(timer);

@@ -379,6 +379,9 @@ describe('positions', () => {
     expect(isThere()).toEqual([true, false]);
     order = pickedUp({ dropoff, onRoute: behind(1, 20) });
     await pass(POSITION_PUBLISH_MS);
+    tracking.driverMoved(ORDER_ID, { ...at(40.1), atMs: Date.now() - POSITION_FRESH_MS });
+    await settle();
+    expect(isThere()).toEqual([true, false]);
     tracking.driverMoved(ORDER_ID, at(40.1));
     await settle();
     expect(isThere()).toEqual([true, false, true]);

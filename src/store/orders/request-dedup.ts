@@ -57,7 +57,8 @@ export async function recordLostReplies({ sql, processId }: Db, replies: readonl
 export async function findLostReplies({ sql }: Db, fingerprint: string, limit: number): Promise<readonly string[]> {
   const [row] = await sql`
     select array(
-      select a.id from unnest(abandoned) with ordinality a(id, n) where ${isWanted(sql, sql`a.id`)} order by n limit ${limit}
+      select a.id from unnest(abandoned) with ordinality a(id, n)
+      where ${isWanted(sql, sql`a.id`)} order by n limit ${limit}
     ) as ids
     from unheard_requests where fingerprint = ${fingerprint} and at > ${rememberedSince(sql)}`;
   return row?.ids ?? [];

@@ -52,6 +52,7 @@ export class Fleet {
     this.#slots.delete(route);
     this.#byDriver.delete(route.driver.id);
     this.planned.delete(route);
+    for (const seen of Object.values(route.seen)) seen.forget();
     if (last === route) return;
     this.routes[slot] = last;
     this.#slots.set(last, slot);

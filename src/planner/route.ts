@@ -12,6 +12,12 @@ export class Seen {
   #sinceMs = 0;
   readonly #changes = new Map<Route, number>();
 
+  /** Lets go of the routes: one that is gone would hold others that are gone, in chains without end. */
+  forget(): void {
+    this.#own = null;
+    this.#changes.clear();
+  }
+
   /** Those of some routes that were not seen lately as they are; from now on they were. */
   unseen(own: Route, others: Iterable<Route>, nowMs: number): Route[] {
     const isSame = own === this.#own && own.changes === this.#ownChanges;

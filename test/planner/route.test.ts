@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Fleet } from '../../src/planner/fleet.ts';
 import { cheapestInsertion, withInserted } from '../../src/planner/insertion.ts';
 import { Planner } from '../../src/planner/planner.ts';
 import { bestOrder } from '../../src/planner/reorder.ts';
@@ -160,4 +161,15 @@ it('gives who was told of parcels further ones only where no promise is broken t
     }),
     { numRuns: runs(100, 300) },
   );
+});
+
+it('a route that is gone lets go of those that it was compared with', () => {
+  const [gone, other] = ['gone', 'other'].map((id) => new Route(driver(id))) as [Route, Route];
+  const fleet = new Fleet();
+  fleet.add(gone);
+  fleet.add(other);
+  expect(gone.seen.ends.unseen(gone, [other], nowMs)).toEqual([other]);
+  expect(gone.seen.ends.unseen(gone, [other], nowMs)).toEqual([]);
+  fleet.remove(gone);
+  expect(gone.seen.ends.unseen(gone, [other], nowMs)).toEqual([other]);
 });

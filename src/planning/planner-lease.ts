@@ -54,7 +54,13 @@ export function keepPlannerLease(parts: {
   function set(lease: Lease | null): void {
     if (lease?.epoch === held?.epoch) return;
     held = lease;
-    changed(lease);
+    try {
+      changed(lease);
+    } catch (error) {
+      // Renewed, it would stand in every other process's way without ever beginning.
+      held = null;
+      throw error;
+    }
   }
 
   async function ask(): Promise<void> {

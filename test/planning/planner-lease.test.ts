@@ -27,6 +27,7 @@ let left: number[];
 let leaving: () => Promise<void>;
 let lease: PlannerLease;
 let nowMs: () => number;
+let breaks: boolean;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
@@ -35,6 +36,7 @@ beforeEach(() => {
   told = [];
   left = [];
   leaving = async () => undefined;
+  breaks = false;
   lease = keepPlannerLease({
     store: {
       takeLease: (region, ttlMs, heldEpoch = null) => {
@@ -49,7 +51,10 @@ beforeEach(() => {
       },
     },
     nowMs: () => nowMs(),
-    changed: (held) => told.push(held?.epoch ?? null),
+    changed: (held) => {
+      told.push(held?.epoch ?? null);
+      if (breaks) throw new Error('the planner could not begin');
+    },
     logger: createLogger('silent'),
   });
 });
@@ -88,6 +93,17 @@ test('a renewal is no news, and prolongs the right', async () => {
   }
   await pass(VALID_MS - 1);
   expect([lease.current(), told]).toEqual([FIRST, [1]]);
+});
+
+test('a right with which planning did not begin is not renewed: the next one begins anew', async () => {
+  breaks = true;
+  await answer(FIRST);
+  expect(lease.current()).toBeNull();
+  breaks = false;
+  await pass(PLANNER_LEASE_RENEW_MS);
+  expect(asks.at(-1)?.heldEpoch).toBeNull();
+  await answer(SECOND);
+  expect([lease.current(), told]).toEqual([SECOND, [1, 2]]);
 });
 
 test('the right counts from when it was asked for, not from the answer', async () => {

@@ -133,7 +133,10 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
       // It may have been written after all: the tables are read, now or by the next sweep.
-      void reread(orderId, drivers).catch(() => undefined);
+      const rung = reread(orderId, drivers).then(() => {
+        if (matcher.holderOf(orderId) === driver.driverId) events.orderGiven(driver.driverId);
+      });
+      void rung.catch(() => undefined);
       return 'failed';
     }
     const overtaken = matcher.holderOf(orderId) !== driver.driverId || matcher.waitingOrder(orderId) !== order;

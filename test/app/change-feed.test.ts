@@ -75,6 +75,7 @@ async function api(secrets = NO_SECRETS) {
     detailsChanged: (orderId) => seen.push(`details ${orderId}`),
     paymentRecorded: (orderId) => seen.push(`payment ${orderId}`),
     driverChanged: (driverId) => seen.push(`phone ${driverId}`),
+    orderGiven: (driverId) => seen.push(`rung ${driverId}`),
     everythingChanged: () => seen.push('everything changed'),
   });
   const unknownOutcomes = new UnknownOutcomes(60_000, 10, Date.now, events);
@@ -263,6 +264,17 @@ test('an order with a write of unknown outcome is read, whatever its notice tell
   seen.length = 0;
   await commit();
   await expect.poll(handled, soon).toContain(`orders read ${orderId}`);
+});
+
+test('a driver whom this process gave an order without an answer is rung, once', async () => {
+  const { driverId, orderId, commit } = await given();
+  const { seen, handled, unknownOutcomes } = await api();
+  unknownOutcomes.add(orderId);
+  await commit();
+  await expect.poll(handled, soon).toContain(`rung ${driverId}`);
+  unknownOutcomes.add(orderId);
+  await expect.poll(handled, soon).toContainEqual(`woken ${driverId}`);
+  expect(seen.filter((what) => what.startsWith('rung'))).toHaveLength(1);
 });
 
 test('an order for a driver who has another one here is read with the driver', async () => {

@@ -444,6 +444,14 @@ describe('positions', () => {
   });
 });
 
+it('answers pings though the database clock is set back between them', async () => {
+  const socket = await opened();
+  socket.say('ping');
+  vi.setSystemTime(Date.now() - 3_600_000);
+  socket.say('ping');
+  expect([socket.received.filter(({ type }) => type === 'pong').length, socket.closed]).toEqual([2, null]);
+});
+
 it('answers a ping and closes a page that says anything else or too much', async () => {
   const socket = await opened();
   socket.say('ping');

@@ -6,11 +6,16 @@ type Sql = postgres.Sql;
 /** Why a statement was given up. Only after `DEADLINE_SENT` it may have been executed. */
 type GivenUpCode = 'DEADLINE_UNSENT' | 'DEADLINE_SENT' | 'TOO_MANY_PENDING' | 'DATABASE_AWAY';
 
+/** Most characters of a statement in the error that it was given up: they tell which one it is. */
+const MAX_SHOWN = 80;
+
 /** A statement that this process does not wait for any more; see `classifyFailure`. */
 export class StatementGivenUp extends Error {
   readonly code: GivenUpCode;
-  constructor(code: GivenUpCode) {
-    super(`A database statement was given up: ${code}`);
+  /** @param strings the statement without its values, which no log may hold */
+  constructor(code: GivenUpCode, strings: readonly string[] = []) {
+    const shown = strings.join('?').replace(/\s+/g, ' ').trim().slice(0, MAX_SHOWN);
+    super(`A database statement was given up: ${code} ${shown}`.trim());
     this.name = 'StatementGivenUp';
     this.code = code;
   }
@@ -74,16 +79,19 @@ export function boundStatements(sql: Sql, bounds: StatementBounds): Sql {
     const { handler, resolve, reject } = statement;
     // The client calls it when the statement is first awaited, and never for a fragment.
     statement.handler = (self) => {
-      if (breaker?.isOpen()) return reject(new StatementGivenUp('DATABASE_AWAY'));
-      if (pending.size >= bounds.maxPending) return reject(new StatementGivenUp('TOO_MANY_PENDING'));
+      if (breaker?.isOpen()) return reject(new StatementGivenUp('DATABASE_AWAY', self.strings));
+      if (pending.size >= bounds.maxPending) {
+        return reject(new StatementGivenUp('TOO_MANY_PENDING', self.strings));
+      }
       const finish = (): boolean => {
         clearTimeout(timer);
         return pending.delete(giveUp);
       };
       const giveUp = (): void => {
         if (!finish()) return;
+        const { strings } = self;
         const unsent = emptyIfUnsent(self);
-        reject(new StatementGivenUp(unsent ? 'DEADLINE_UNSENT' : 'DEADLINE_SENT'));
+        reject(new StatementGivenUp(unsent ? 'DEADLINE_UNSENT' : 'DEADLINE_SENT', strings));
         if (!unsent) bounds.onUnanswered?.();
       };
       // Once more through the event loop, so that a process that was blocked reads its replies first.

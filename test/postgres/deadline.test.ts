@@ -46,7 +46,10 @@ describe('a bounded statement', () => {
   it('is unknown if its deadline passes after it was sent', async () => {
     const sql = pool({ max: 1 });
     await sql`select 1`;
-    await expect(withDeadline(sql`select pg_sleep(10)`, 100)).rejects.toMatchObject({ code: 'DEADLINE_SENT' });
+    await expect(withDeadline(sql`select pg_sleep(10), ${1}::int as n`, 100)).rejects.toMatchObject({
+      code: 'DEADLINE_SENT',
+      message: 'A database statement was given up: DEADLINE_SENT select pg_sleep(10), ?::int as n',
+    });
   });
 
   it('never runs if its deadline passes before it was sent, and the pool goes on', async () => {

@@ -102,7 +102,7 @@ export async function startWorkers(parts: ServiceParts, trackingUrl: string, api
 function watched({ stripe, texts }: Vendors, parts: ServiceParts): Vendors {
   const ofStripe = watchVendor('stripe', parts);
   const ofTwilio = watchVendor('twilio', parts);
-  const { charge, findCharge, findRecentCharge, refund } = stripe;
+  const { charge, findCharge, findRecentCharge, cancel, refund } = stripe;
   const { send, find } = texts;
   return {
     stripe: {
@@ -110,6 +110,7 @@ function watched({ stripe, texts }: Vendors, parts: ServiceParts): Vendors {
       charge: ofStripe(charge),
       findCharge: ofStripe(findCharge),
       findRecentCharge: ofStripe(findRecentCharge),
+      cancel: ofStripe(cancel),
       refund: ofStripe(refund),
     },
     texts: { ...texts, send: ofTwilio(send), find: ofTwilio(find) },

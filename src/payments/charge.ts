@@ -9,7 +9,7 @@ import type { Relay } from '../queues/relay.ts';
 import type { PaymentAttempt, PaymentResult } from '../store/payments/payments.ts';
 import type { Store } from '../store/store.ts';
 import { retryLater } from '../vendors/retry-later.ts';
-import type { ChargeOutcome, Charger } from './charger.ts';
+import type { ChargeLookup, ChargeOutcome, Charger } from './charger.ts';
 
 /** Charges that one worker process runs at once. At most VENDOR_SOCKETS, the connections to Stripe. */
 export const CHARGE_CONCURRENCY = 320;
@@ -45,7 +45,7 @@ export function createChargeJob(deps: {
   >;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
-  readonly stripe: Pick<Charger, 'charge' | 'findCharge' | 'findRecentCharge'>;
+  readonly stripe: Pick<Charger, 'charge' | 'findCharge' | 'findRecentCharge' | 'cancel'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'paymentRecorded'>;
   readonly clock: Clock;
@@ -114,7 +114,7 @@ export function createChargeJob(deps: {
     if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };
     if (isKeyOld) {
       const found = await stripe.findCharge(orderId);
-      return found.kind === 'not_found' ? NEVER_ARRIVED : found;
+      return found.kind === 'not_found' || found.kind === 'unfinished' ? giveUp(found) : found;
     }
     return stripe.charge({
       idempotencyKey: `${orderId}:${attempt.attempt}`,
@@ -134,9 +134,18 @@ export function createChargeJob(deps: {
     const { orderId, stripeCustomerId } = attempt;
     const found = await stripe.findRecentCharge({ orderId, customerId: stripeCustomerId ?? '', ageSeconds });
     if (found.kind === 'paid' || found.kind === 'retry_later') return found;
-    if (attempt.attempt === 1 && found.kind !== 'not_found') return found;
+    if (attempt.attempt === 1 && found.kind !== 'not_found' && found.kind !== 'unfinished') return found;
     const repeatedSeconds = await store.noteRepeatedFailure(attempt);
-    return repeatedSeconds < STRIPE_QUIET_SECONDS ? retryLater('replayed_error') : NEVER_ARRIVED;
+    return repeatedSeconds < STRIPE_QUIET_SECONDS ? retryLater('replayed_error') : giveUp(found);
+  }
+
+  /** Lets the next key be sent, once Stripe has cancelled each payment that it might finish beside that. */
+  async function giveUp(found: ChargeLookup): Promise<ChargeOutcome> {
+    for (const paymentIntentId of found.kind === 'unfinished' ? found.paymentIntentIds : []) {
+      const outcome = await stripe.cancel(paymentIntentId);
+      if (outcome.kind !== 'canceled') return outcome;
+    }
+    return NEVER_ARRIVED;
   }
 }
 

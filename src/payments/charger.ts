@@ -34,7 +34,14 @@ export type ChargeOutcome =
   | { readonly kind: 'no_card'; readonly code: string; readonly says?: string | undefined }
   | RetryLater;
 
-export type ChargeLookup = ChargeOutcome | { readonly kind: 'not_found' };
+/** `unfinished`: payments without a result, which Stripe may still finish. Each has to be cancelled before another one. */
+export type ChargeLookup =
+  | ChargeOutcome
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'unfinished'; readonly paymentIntentIds: readonly string[] };
+
+/** `canceled`: it is never made. */
+export type CancelOutcome = { readonly kind: 'canceled' } | Extract<ChargeOutcome, { kind: 'paid' }> | RetryLater;
 
 export type RefundOutcome =
   | { readonly kind: 'refunded'; readonly refundId: string | null }
@@ -59,6 +66,8 @@ export type Charger = {
     readonly customerId: string;
     readonly ageSeconds: number;
   }): Promise<ChargeLookup>;
+  /** Cancels a payment without a result, unless it was paid meanwhile. */
+  cancel(paymentIntentId: string): Promise<CancelOutcome>;
   /** Refunds a payment in full. A payment that is refunded already counts as refunded. */
   refund(refund: { readonly idempotencyKey: string; readonly paymentIntentId: string }): Promise<RefundOutcome>;
   close(): void;

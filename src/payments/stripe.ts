@@ -5,7 +5,7 @@ import { below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limit
 import { createHttpExchange, ExchangeError } from '../vendors/http-exchange.ts';
 import { retryLater } from '../vendors/retry-later.ts';
 import { vendorWords } from '../vendors/vendor-words.ts';
-import type { ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
+import type { CancelOutcome, ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
 import { type CreateIntent, openChargeCall } from './stripe-charge.ts';
 import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts';
 
@@ -28,6 +28,7 @@ export function createStripeCharger(options: StripeOptions): Charger {
     charge: (request) => outcomeOf(() => charge(stripe, createIntent, request)),
     findCharge: (orderId) => outcomeOf(() => searchCharge(stripe, orderId)),
     findRecentCharge: (attempt) => outcomeOf(() => listCharge(stripe, attempt)),
+    cancel: (paymentIntentId) => cancel(stripe, paymentIntentId),
     refund: (refund) => createRefund(stripe, refund),
     close: () => http.close(),
   };
@@ -56,7 +57,7 @@ async function listCharge(
   let listed = 0;
   for await (const intent of stripe.paymentIntents.list(page)) {
     if (++listed > MAX_CHARGES_LISTED) return retryLater('replayed_error');
-    if (intent.metadata.order_id === orderId && !isUnfinished(intent)) found.push(intent);
+    if (intent.metadata.order_id === orderId) found.push(intent);
   }
   return toldBy(found);
 }
@@ -69,9 +70,24 @@ function toldBy(intents: readonly Stripe.PaymentIntent[]): ChargeLookup {
   const newestFirst = intents.toSorted((a, b) => b.created - a.created);
   const told =
     newestFirst.find(({ status }) => status === 'succeeded') ??
-    newestFirst.find(({ status }) => status === 'processing') ??
-    newestFirst[0];
-  return told ? fromIntent(told) : { kind: 'not_found' };
+    newestFirst.find(({ status }) => status === 'processing');
+  if (told) return fromIntent(told);
+  const unfinished = newestFirst.filter(isUnfinished);
+  if (unfinished.length > 0) return { kind: 'unfinished', paymentIntentIds: unfinished.map(({ id }) => id) };
+  return newestFirst[0] ? fromIntent(newestFirst[0]) : { kind: 'not_found' };
+}
+
+/** Under no key, since Stripe would repeat a failure; a second cancellation is refused, and read. */
+async function cancel(stripe: Stripe, paymentIntentId: string): Promise<CancelOutcome> {
+  const outcome = await outcomeOf(async () => {
+    const intent = await stripe.paymentIntents.cancel(paymentIntentId).catch((error: unknown) => {
+      if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+      return stripe.paymentIntents.retrieve(paymentIntentId);
+    });
+    return intent.status === 'canceled' ? { kind: 'canceled' as const } : fromIntent(intent);
+  });
+  const isTold = outcome.kind === 'canceled' || outcome.kind === 'paid' || outcome.kind === 'retry_later';
+  return isTold ? outcome : retryLater('in_progress');
 }
 
 /** Stripe gives back no more than was paid, whatever the keys, so another one is safe where a failure is repeated. */

@@ -34,7 +34,7 @@ export type Dashboard = {
   closeDispute(id: string, outcome: 'won' | 'lost' | 'warning_closed'): Dispute;
   /** Contests a loss. */
   appeal(id: string): Dispute;
-  /** Ends a payment that is `processing`. */
+  /** Ends a payment that is `processing`, or that was left open. */
   settle(paymentIntent: string, outcome: 'paid' | 'declined'): Payment;
   /** Takes a card off its customer. */
   detach(paymentMethod: string): void;
@@ -108,7 +108,7 @@ export function createDashboard(records: StripeRecords): Dashboard {
     appeal: (id) => change(id, ['lost'], 'appeal_under_review', 'charge.dispute.updated'),
     settle(paymentIntent, outcome) {
       const before = payment(paymentIntent);
-      if (before.answer.kind !== 'processing') fail('it is not processing');
+      if (!['processing', 'unfinished'].includes(before.answer.kind)) fail('it is not processing');
       const answer = outcome === 'paid' ? ({ kind: 'paid' } as const) : cardAnswer('pm_card_declined', () => false);
       const after = records.write({ ...before, answer: answer ?? before.answer });
       tellOfPayment(records, after, false);

@@ -12,7 +12,8 @@ import {
 
 /** A bank's answer to a payment. */
 export type CardAnswer =
-  | { readonly kind: 'paid' | 'processing' | 'requires_action' }
+  /** `unfinished`: Stripe failed before the bank was asked, and may ask it yet; `canceled`: it asks no more. */
+  | { readonly kind: 'paid' | 'processing' | 'requires_action' | 'unfinished' | 'canceled' }
   | {
       readonly kind: 'declined';
       readonly code: string;
@@ -103,19 +104,21 @@ const CARDS: readonly (readonly [RegExp, CardAnswer])[] = [
   [/processing_?error/i, failed('processing_error', 'An error occurred while processing your card.')],
   [/declined/i, declined('generic_decline')],
   [/processing/i, { kind: 'processing' }],
+  [/unfinished/, { kind: 'unfinished' }],
   [/requires_action/, { kind: 'requires_action' }],
 ];
 
 /**
  * The answer of a payment method's bank. `pm_card_…` and `pm_sandbox_…` exist and pay, unless their name
  * contains `declined`, `insufficient_funds`, `velocity`, `withdrawal_count`, `needs_auth`, `lost`, `expired`,
- * `processing_error`, `processing` or `requires_action`. A decline of one with `mac_` and two digits has this advice of the
- * network. One that ends in `_once` is declined once for an order and then pays. One with `time_out` pays, and
- * the first request for it gets no answer. Undefined for a method that does not exist.
+ * `processing_error`, `processing`, `requires_action` or `unfinished`, which leaves its payment open behind a 500. A
+ * decline of one with `mac_` and two digits has this advice of the network. One that ends in `_once` is so once for an
+ * order and then pays. One with `time_out` pays, and the first request for it gets no answer. Undefined for a method
+ * that does not exist.
  */
-export function cardAnswer(paymentMethod: string, wasDeclined: () => boolean): CardAnswer | undefined {
+export function cardAnswer(paymentMethod: string, wasUnpaid: () => boolean): CardAnswer | undefined {
   if (!/^pm_(card|sandbox)_/.test(paymentMethod)) return undefined;
-  if (paymentMethod.endsWith('_once') && wasDeclined()) return { kind: 'paid' };
+  if (paymentMethod.endsWith('_once') && wasUnpaid()) return { kind: 'paid' };
   const answer = CARDS.find(([name]) => name.test(paymentMethod))?.[1] ?? { kind: 'paid' };
   const [, networkAdvice] = /_mac_(\d\d)/.exec(paymentMethod) ?? [];
   return answer.kind === 'declined' && networkAdvice ? { ...answer, networkAdvice } : answer;
@@ -146,9 +149,13 @@ const STATUS = {
   processing: 'processing',
   requires_action: 'requires_action',
   declined: 'requires_payment_method',
+  unfinished: 'requires_confirmation',
+  canceled: 'canceled',
 } as const;
 
 const chargeOf = (paymentIntent: string): string => paymentIntent.replace(/^pi/, 'ch');
+
+const WITHOUT_CHARGE: readonly string[] = ['requires_action', 'unfinished', 'canceled'];
 
 /** A payment in Stripe's form. */
 export function paymentIntentBody(payment: Payment): Stripe.PaymentIntent {
@@ -163,7 +170,7 @@ export function paymentIntentBody(payment: Payment): Stripe.PaymentIntent {
     currency,
     customer,
     last_payment_error: answer.kind === 'declined' ? paymentError(payment, answer) : null,
-    latest_charge: answer.kind === 'requires_action' ? null : chargeOf(id),
+    latest_charge: WITHOUT_CHARGE.includes(answer.kind) ? null : chargeOf(id),
     metadata,
     ...(answer.kind === 'requires_action'
       ? { next_action: { type: 'use_stripe_sdk', use_stripe_sdk: {} } satisfies Stripe.PaymentIntent.NextAction }

@@ -28,8 +28,8 @@ export type StripeStandIn = StandIn & {
 
 /**
  * Starts the part of Stripe's API that this service uses, with its record in `ledgerFile`: payment intents
- * (create with confirm, retrieve, list by customer, search by order, which lags), refunds, customers, Checkout in setup mode with a page,
- * idempotency keys by Stripe's rules (replay, other parameters, in progress), and signed events. A card's
+ * (create with confirm, retrieve, cancel, list by customer, search by order, which lags), refunds, customers, Checkout
+ * in setup mode with a page, idempotency keys by Stripe's rules (replay, other parameters, in progress), and signed events. A card's
  * name decides its bank's answer (`cardAnswer`). Every `cus_…` exists unless its name contains "missing", and
  * every `sk_test_…` key is accepted. Faults and ledger: see stand-in.ts.
  */
@@ -147,10 +147,11 @@ class StripeApi implements VendorApi {
     if (method === 'GET' && path === '/v1/refunds') return this.#listRefunds(query.get('payment_intent') ?? '');
     if (method === 'GET' && path === '/v1/payment_intents') return this.#list(request);
     if (method === 'GET' && path === '/v1/payment_intents/search') return this.#search(request);
-    const [, id] = /^\/v1\/payment_intents\/(pi_\w+)$/.exec(path) ?? [];
-    if (method === 'GET' && id) {
+    const [, id, cancel] = /^\/v1\/payment_intents\/(pi_\w+?)(\/cancel)?$/.exec(path) ?? [];
+    if (id && method === (cancel ? 'POST' : 'GET')) {
       const payment = this.#records.find('payment', id);
-      return payment ? { status: 200, body: paymentIntentBody(payment) } : missing(404, 'payment_intent', id, 'intent');
+      if (!payment) return missing(404, 'payment_intent', id, 'intent');
+      return cancel ? this.#cancel(payment) : { status: 200, body: paymentIntentBody(payment) };
     }
     const unknown = refusal(404, 'invalid_request_error', `Unrecognized request URL (${method}: ${path})`);
     return this.#cards.answer(request) ?? unknown;
@@ -165,7 +166,7 @@ class StripeApi implements VendorApi {
     const answer = cardAnswer(paymentMethod, () =>
       this.#records
         .payments()
-        .some((payment) => payment.metadata.order_id === metadata.order_id && payment.answer.kind === 'declined'),
+        .some((payment) => payment.metadata.order_id === metadata.order_id && payment.answer.kind !== 'paid'),
     );
     const isGone = this.#records.find('detached', paymentMethod) !== undefined;
     if (!answer || isGone) return missing(400, 'PaymentMethod', paymentMethod, 'payment_method');
@@ -183,6 +184,16 @@ class StripeApi implements VendorApi {
     });
     tellOfPayment(this.#records, payment, true);
     return /time_?out/i.test(paymentMethod) ? null : this.#replyOf(payment);
+  }
+
+  #cancel(payment: Payment): StandInReply {
+    const { kind } = payment.answer;
+    if (kind === 'paid' || kind === 'processing' || kind === 'canceled') {
+      const message = 'You cannot cancel this PaymentIntent because of its status.';
+      return invalid(message, 'payment_intent_unexpected_state');
+    }
+    const canceled = this.#records.write({ ...payment, answer: { kind: 'canceled' } });
+    return { status: 200, body: paymentIntentBody(canceled) };
   }
 
   /** What is left of the payment is given back. */
@@ -234,6 +245,7 @@ class StripeApi implements VendorApi {
         return { status: 200, body: refundBody(entry) };
       case 'payment': {
         const { answer } = entry;
+        if (answer.kind === 'unfinished') return this.failure(500);
         const body = paymentIntentBody(entry);
         if (answer.kind !== 'declined') return { status: 200, body };
         return { status: 402, body: { error: { ...body.last_payment_error, payment_intent: body } } };

@@ -1,4 +1,4 @@
-import type { ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/payments/charger.ts';
+import type { CancelOutcome, ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/payments/charger.ts';
 
 /** The result of a request to charge or refund. A `lost` one has its effect, but no answer. */
 export type Answer = 'paid' | 'soft' | 'hard' | 'needs_auth' | 'unreached' | 'lost' | 'busy';
@@ -61,6 +61,8 @@ export class Bank {
     });
 
   findRecentCharge = ({ orderId }: { orderId: string }): Promise<ChargeLookup> => this.findCharge(orderId);
+
+  cancel = async (): Promise<CancelOutcome> => ({ kind: 'canceled' });
 
   findCharge = async (orderId: string): Promise<ChargeLookup> => {
     await this.#pause('search');

@@ -245,6 +245,47 @@ test('a charge that was not made while Stripe repeats a failure is made under th
   ]);
 });
 
+/** An order whose first payment Stripe left open, to be looked up or given up on next. */
+async function unfinished() {
+  const charged = await world({ paymentMethod: 'pm_sandbox_unfinished_once' });
+  await charged.run();
+  expect(await charged.run()).toEqual({ kind: 'retry', reason: 'replayed_error' });
+  await age(charged.orderId, STRIPE_QUIET_SECONDS);
+  const open = charged.standIn.payments()[0]?.id ?? '';
+  return { ...charged, open, answers: () => charged.standIn.payments().map(({ answer }) => answer.kind) };
+}
+
+test('a payment that Stripe left open is cancelled before the next key is sent', async () => {
+  const { run, row, answers } = await unfinished();
+  expect(await run()).toEqual({ kind: 'retry', reason: 'never_arrived' });
+  expect(answers()).toEqual(['canceled']);
+  await run();
+  expect([(await row()).payment_status, answers()]).toEqual(['paid', ['canceled', 'paid']]);
+});
+
+test('so is one that only the search finds, a day later', async () => {
+  const { run, orderId, answers } = await unfinished();
+  await age(orderId, STRIPE_KEY_SECONDS);
+  expect(await run()).toEqual({ kind: 'retry', reason: 'never_arrived' });
+  expect(answers()).toEqual(['canceled']);
+});
+
+test('an open payment that is paid before its cancellation is the order’s, and one whose cancellation fails stays', async () => {
+  const { run, row, standIn, open, answers } = await unfinished();
+  // The look-up finds it open, and Stripe finishes it before the cancellation.
+  const each = ({ path }: { path: string }) => {
+    if (path.endsWith('/cancel')) standIn.dashboard.settle(open, 'paid');
+    return undefined;
+  };
+  const refused = { kind: 'status', status: 503, effect: 'before', sticky: false } as const;
+  standIn.orderFaults({ next: [{ kind: 'delay', ms: 0 }, { kind: 'delay', ms: 0 }, refused] });
+  expect(await run()).toEqual({ kind: 'retry', reason: 'server_error' });
+  expect(answers()).toEqual(['unfinished']);
+  standIn.orderFaults({ each });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).charge_id, answers()]).toEqual([open, ['paid']]);
+});
+
 test('a second attempt whose failure is repeated is not taken for declined by the first one’s decline', async () => {
   const { run, row, orderId, standIn, paidInLedger } = await world({ paymentMethod: 'pm_card_processing_error_once' });
   await run();

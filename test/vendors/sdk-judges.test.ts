@@ -200,8 +200,8 @@ test.each(TWILIO_REFUSALS)('a %i %j of Twilio’s is the same error as by its SD
 });
 
 test.each([
-  ['requires_payment_method', null, 'not_found'],
-  ['requires_confirmation', null, 'not_found'],
+  ['requires_payment_method', null, 'unfinished'],
+  ['requires_confirmation', null, 'unfinished'],
   ['requires_payment_method', { decline_code: 'lost_card' }, 'declined'],
   ['succeeded', null, 'paid'],
 ])('of a failure that Stripe repeats, a payment that is %s with the error %j is %s', async (status, error, kind) => {

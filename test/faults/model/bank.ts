@@ -44,6 +44,7 @@ export function openBank() {
     },
     findCharge: async () => ({ kind: 'not_found' }) as const,
     findRecentCharge: async () => ({ kind: 'not_found' }) as const,
+    cancel: async () => ({ kind: 'canceled' }) as const,
     close: () => undefined,
     /** Number of charges of an order that it holds. */
     heldOf: (orderId: string): number =>

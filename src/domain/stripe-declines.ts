@@ -20,11 +20,18 @@ const PASSES_SOON: Readonly<Record<string, string>> = {
   canceled: 'the payment was cancelled before the bank was asked',
 };
 
+/** The code of a charge that Stripe refuses for the sake of the operator's account. */
+export const ACCOUNT_REFUSED = 'account_refused';
+/** Stripe refuses by itself a card that had too many declines in 24 hours. */
+const CARD_REFUSED = 'card_decline_rate_limit_exceeded';
+
 /** Codes of charges that no network counts, since no bank has declined them. */
 export const UNCOUNTED_DECLINES: readonly string[] = [
   ...Object.keys(PASSES_SOON),
   'never_arrived',
   'card_declined_too_often',
+  ACCOUNT_REFUSED,
+  CARD_REFUSED,
 ];
 
 /** Declines by a bank that may decide otherwise hours later, and why. Source: Stripe's list of decline codes. */
@@ -61,6 +68,7 @@ export function retryAfterSeconds({ code, advice, networkAdvice }: Decline): num
   if (ADVICE_AGAINST.includes(advice ?? '') || NETWORK_REFUSALS.includes(networkAdvice ?? '')) return null;
   const asked = NETWORK_PAUSES[networkAdvice ?? ''];
   if (asked !== undefined) return asked;
+  if (code === CARD_REFUSED) return DAY;
   if (Object.hasOwn(PASSES_SOON, code)) return 0;
   return Object.hasOwn(PASSES_LATER, code) || advice === 'try_again_later' ? DECLINE_PAUSE_SECONDS : null;
 }

@@ -1,5 +1,6 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
-import { atMost, below, MAX_PAYMENT_ATTEMPTS, VENDOR_SOCKETS } from '../limits.ts';
+import { ACCOUNT_REFUSED } from '../domain/stripe-declines.ts';
+import { atMost, below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, VENDOR_SOCKETS } from '../limits.ts';
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { inBatches } from '../queues/in-batches.ts';
@@ -10,6 +11,7 @@ import type { PaymentAttempt, PaymentResult } from '../store/payments/payments.t
 import type { Store } from '../store/store.ts';
 import { retryLater } from '../vendors/retry-later.ts';
 import type { ChargeLookup, ChargeOutcome, Charger } from './charger.ts';
+import { MAX_STORE_CHARGE_RETRIES } from './retry-charge.ts';
 
 /** Charges that one worker process runs at once. At most VENDOR_SOCKETS, the connections to Stripe. */
 export const CHARGE_CONCURRENCY = 320;
@@ -21,12 +23,23 @@ export const STRIPE_KEY_SECONDS = 23 * 3_600;
  * after which a charge was never made whose failure Stripe repeats, and which it does not list.
  */
 export const STRIPE_QUIET_SECONDS = 10 * 60;
+/**
+ * Time after which a charge is sent again that Stripe refused for the sake of the account, which an operator mends. At
+ * most OUTBOX_LEASE_SECONDS, after which the sweeper would hand the job over again.
+ */
+export const ACCOUNT_REFUSED_PAUSE_SECONDS = 15 * 60;
+/**
+ * Attempt from which such a charge gets no new key, after 20 hours of them: those that a store asks for have to be
+ * left. Its last key is repeated until STRIPE_KEY_SECONDS, and looked up then.
+ */
+const MAX_RENEWED_ATTEMPT = MAX_PAYMENT_ATTEMPTS_EVER - (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS;
 /** Time after which Stripe may forget an idempotency key. */
 const STRIPE_FORGETS_SECONDS = 24 * 3_600;
 
 atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
 below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
 below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
+below({ MAX_PAYMENT_ATTEMPTS }, { MAX_RENEWED_ATTEMPT });
 
 declare module '../queues/job-handler.ts' {
   interface JobHandlers {
@@ -41,7 +54,7 @@ declare module '../queues/job-handler.ts' {
 export function createChargeJob(deps: {
   readonly store: Pick<
     Store,
-    'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'noteRepeatedFailure' | 'finishJobs'
+    'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'noteRepeatedFailure' | 'renewAttempt' | 'finishJobs'
   >;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
@@ -77,6 +90,8 @@ export function createChargeJob(deps: {
     // Stripe bounds what is looked up by itself: charges go on.
     if ((isLookUp || isReplay) && outcome.kind === 'retry_later' && outcome.rateLimited)
       return { kind: 'wait', forMs: VENDOR_PAUSE_MS };
+    if (outcome.kind === 'account_refused' && (await store.renewAttempt(attempt, RENEWALS)))
+      return { kind: 'wait', forMs: ACCOUNT_REFUSED_PAUSE_SECONDS * 1_000 };
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;
     const written = await record(attempt, result, outboxId);
@@ -149,6 +164,7 @@ export function createChargeJob(deps: {
   }
 }
 
+const RENEWALS = { allowed: MAX_PAYMENT_ATTEMPTS, most: MAX_RENEWED_ATTEMPT };
 const CARD_SPENT = 'card_declined_too_often';
 const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };
 
@@ -164,6 +180,8 @@ function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResul
     case 'needs_authentication':
     case 'no_card':
       return { status: 'declined', failureCode: outcome.code, says: outcome.says, final: true };
+    case 'account_refused':
+      return { status: 'declined', failureCode: ACCOUNT_REFUSED, says: outcome.says, final: true };
     case 'retry_later':
       return triedLater(outcome);
   }

@@ -30,11 +30,16 @@ export type ChargeOutcome =
       readonly says?: string | undefined;
       readonly paymentIntentId?: string;
     }
+  /**
+   * Stripe refuses what is neither the store's nor its card's matter, such as every charge of an account that it
+   * restricts. It repeats that under the key, so a charge that is sent again needs another one.
+   */
+  | { readonly kind: 'account_refused'; readonly code: string; readonly says?: string | undefined }
   /** Stripe does not know the customer or the card, or the card belongs to another customer. */
   | { readonly kind: 'no_card'; readonly code: string; readonly says?: string | undefined }
   | RetryLater;
 
-/** `unfinished`: payments without a result, which Stripe may still finish. Each has to be cancelled before another one. */
+/** `unfinished`: payments that Stripe may still finish. Each has to be cancelled before another one is asked for. */
 export type ChargeLookup =
   | ChargeOutcome
   | { readonly kind: 'not_found' }

@@ -26,8 +26,8 @@ export function createStripeCharger(options: StripeOptions): Charger {
   const createIntent = openChargeCall(options, http);
   return {
     charge: (request) => outcomeOf(() => charge(stripe, createIntent, request)),
-    findCharge: (orderId) => outcomeOf(() => searchCharge(stripe, orderId)),
-    findRecentCharge: (attempt) => outcomeOf(() => listCharge(stripe, attempt)),
+    findCharge: (orderId) => lookUp(() => searchCharge(stripe, orderId)),
+    findRecentCharge: (attempt) => lookUp(() => listCharge(stripe, attempt)),
     cancel: (paymentIntentId) => cancel(stripe, paymentIntentId),
     refund: (refund) => createRefund(stripe, refund),
     close: () => http.close(),
@@ -44,6 +44,12 @@ async function searchCharge(stripe: Stripe, orderId: string): Promise<ChargeLook
   const query = `metadata['order_id']:'${orderId.replace(/[\\']/g, '\\$&')}'`;
   const { data } = await stripe.paymentIntents.search({ query, limit: MAX_CHARGES_SEARCHED });
   return toldBy(data);
+}
+
+/** A look-up that Stripe refuses says nothing of the charge, which may have been made. */
+async function lookUp(call: () => Promise<ChargeLookup>): Promise<ChargeLookup> {
+  const found = await outcomeOf(call);
+  return found.kind === 'account_refused' ? retryLater('misconfigured') : found;
 }
 
 /** The list has no lag, but no filter by order. */
@@ -159,12 +165,31 @@ function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
   if (code === 'authentication_required' || error.code === 'authentication_required') {
     return { kind: 'needs_authentication', ...about, ...intent };
   }
-  if (error instanceof Stripe.errors.StripeCardError) {
-    return { kind: 'declined', ...about, ...intent, retryAfterSeconds: pauseAfter(code, error) };
+  if (!(error instanceof Stripe.errors.StripeCardError)) {
+    const aboutCard = error.param === 'customer' || error.param === 'payment_method' || code === 'resource_missing';
+    if (aboutCard) return { kind: 'no_card', ...about };
+    if (isOfAccount(error)) return { kind: 'account_refused', ...about };
   }
-  const aboutCard = error.param === 'customer' || error.param === 'payment_method' || code === 'resource_missing';
-  if (aboutCard) return { kind: 'no_card', ...about };
-  return { kind: 'declined', ...about, ...intent, retryAfterSeconds: null };
+  return { kind: 'declined', ...about, ...intent, retryAfterSeconds: pauseAfter(code, error) };
+}
+
+/** What codes of the card, its customer or the amount begin with; all others are the operator's to mend. */
+const OF_CHARGE =
+  /^(amount|card|customer|expired|incorrect|invalid_(card|cvc|expiry|number)|payment_intent|payment_method)_/;
+/** Those of them that are about cards as such, which an operator allows in Stripe's dashboard. */
+const OF_SETTINGS = [
+  'payment_intent_invalid_parameter',
+  'payment_method_configuration_failures',
+  'payment_method_unactivated',
+];
+/** Stripe gives no code where a card was taken off its customer. */
+const SAYS_CARD = /payment ?method|customer/i;
+
+/** Whether Stripe would refuse the charge of any other card as well, such as of an account that it restricts. */
+function isOfAccount({ rawType, code, decline_code, message }: Stripe.errors.StripeError): boolean {
+  if (rawType !== 'invalid_request_error' || decline_code) return false;
+  if (!code) return !SAYS_CARD.test(message);
+  return !OF_CHARGE.test(code) || OF_SETTINGS.includes(code);
 }
 
 function pauseAfter(

@@ -20,7 +20,8 @@ const SIGNED_BY: Readonly<Record<string, string>> = {
   twilio: 'TWILIO_AUTH_TOKEN, BASE_URL',
 };
 
-type Answer = { readonly kind: string; readonly reason?: string };
+/** `account_refused`: the vendor takes the credentials, and refuses the account what it may do with them. */
+type Answer = { readonly kind: string; readonly reason?: string; readonly code?: string };
 type Watch = <Args extends readonly unknown[], Answered extends Answer>(
   call: (...args: Args) => Promise<Answered>,
 ) => (...args: Args) => Promise<Answered>;
@@ -40,8 +41,11 @@ export function watchVendor(
   // What was noted last, and until when: another process, or the one before, may have noted otherwise.
   let noted = false;
   let holdsUntilMs = 0;
-  const tell = atMostEvery(LOSS_REPORT_MS * 2, () =>
-    logger.error({ vendor, settings: CREDENTIALS[vendor] }, 'a vendor refuses the credentials; correct the settings'),
+  const tell = atMostEvery(LOSS_REPORT_MS * 2, (code: string | undefined) =>
+    logger.error(
+      { vendor, settings: CREDENTIALS[vendor], code },
+      'a vendor refuses the credentials; correct the settings',
+    ),
   );
   // One after the other, so that the last one holds.
   let writing = Promise.resolve();
@@ -59,13 +63,14 @@ export function watchVendor(
   return (call) =>
     async (...args) => {
       const answer = await call(...args);
-      const outcome = answer.kind === 'retry_later' ? (answer.reason ?? answer.kind) : answer.kind;
+      const { kind, reason = kind, code } = answer;
+      const outcome = kind === 'account_refused' ? 'misconfigured' : kind === 'retry_later' ? reason : kind;
       metrics.observeVendor(vendor, outcome);
       if (outcome === 'misconfigured') {
-        tell();
+        tell(code);
         note(true);
         // A call without a definite answer says nothing of the credentials.
-      } else if (answer.kind !== 'retry_later') note(false);
+      } else if (kind !== 'retry_later') note(false);
       return answer;
     };
 }

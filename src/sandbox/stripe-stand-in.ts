@@ -29,9 +29,9 @@ export type StripeStandIn = StandIn & {
 /**
  * Starts the part of Stripe's API that this service uses, with its record in `ledgerFile`: payment intents
  * (create with confirm, retrieve, cancel, list by customer, search by order, which lags), refunds, customers, Checkout
- * in setup mode with a page, idempotency keys by Stripe's rules (replay, other parameters, in progress), and signed events. A card's
- * name decides its bank's answer (`cardAnswer`). Every `cus_…` exists unless its name contains "missing", and
- * every `sk_test_…` key is accepted. Faults and ledger: see stand-in.ts.
+ * in setup mode with a page, idempotency keys by Stripe's rules (replay, other parameters, in progress), and signed
+ * events. A card's name decides its bank's answer (`cardAnswer`). Every `cus_…` exists unless its name contains
+ * "missing", and every `sk_test_…` key is accepted. Faults and ledger: see stand-in.ts.
  */
 export async function startStripeStandIn(options: {
   ledgerFile: string;
@@ -85,6 +85,7 @@ class StripeApi implements VendorApi {
 
   failure(status: number): StandInReply {
     if (status === 429) return refusal(429, 'invalid_request_error', 'Too many requests', { code: 'rate_limit' });
+    if (status === 400) return invalid('Your account cannot currently make charges.');
     return refusal(status, 'api_error', 'Something went wrong on the stand-in’s side');
   }
 

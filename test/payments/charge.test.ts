@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import { MAX_PAYMENT_ATTEMPTS } from '../../src/limits.ts';
-import { createChargeJob, STRIPE_KEY_SECONDS, STRIPE_QUIET_SECONDS } from '../../src/payments/charge.ts';
+import {
+  ACCOUNT_REFUSED_PAUSE_SECONDS,
+  createChargeJob,
+  STRIPE_KEY_SECONDS,
+  STRIPE_QUIET_SECONDS,
+} from '../../src/payments/charge.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import { VENDOR_PAUSE_MS } from '../../src/queues/job-limits.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
@@ -203,6 +208,32 @@ test('a card that was declined eight times in a day is not tried again that day,
   await storeOf(database.sql).setCard(store.retailerId, 'cus_1', 'pm_card_visa');
   await run(await again());
   expect((await row()).payment_status).toBe('paid');
+});
+
+test('a charge that Stripe refuses the account waits under a new key, and holds no store', async () => {
+  const refused = { kind: 'status', status: 400, effect: 'before', sticky: true } as const;
+  const { run, row, orderId, store, paidInLedger } = await world({ faults: { next: Array(4).fill(refused) } });
+  const waits = { kind: 'wait', forMs: ACCOUNT_REFUSED_PAUSE_SECONDS * 1_000 };
+  for (let tries = 1; tries <= 4; tries++) expect(await run()).toEqual(waits);
+  const [{ unpaid_orders: unpaid } = {}] =
+    await database.sql`select unpaid_orders from retailers where id = ${store.retailerId}`;
+  expect([(await row()).payment_status, unpaid]).toEqual(['processing', 0]);
+  expect(await run()).toEqual({ kind: 'done' });
+  expect(paidInLedger()).toEqual([expect.objectContaining({ key: `${orderId}:5` })]);
+  expect(await database.sql`select attempt, status from payments where order_id = ${orderId}`).toMatchObject([
+    { attempt: 5, status: 'paid' },
+  ]);
+});
+
+test('a charge that Stripe refuses the account is not sent again for an order that has ended', async () => {
+  const refused = { kind: 'status', status: 400, effect: 'before', sticky: false } as const;
+  const { run, row, orderId, standIn } = await world({
+    faults: { next: [{ kind: 'reset', effect: 'before' }, refused] },
+  });
+  await run();
+  await storeOf(database.sql).cancelOrder(orderId, 'operator', 'other');
+  expect([await run(), await run()]).toEqual([{ kind: 'done' }, { kind: 'done' }]);
+  expect([(await row()).payment_status, standIn.entries()]).toEqual(['failed', []]);
 });
 
 test('an attempt older than Stripe keeps its key is looked up, not sent again', async () => {

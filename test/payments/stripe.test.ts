@@ -1,8 +1,10 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import Stripe from 'stripe';
 import { expect, test } from 'vitest';
 import { DECLINE_PAUSE_SECONDS } from '../../src/domain/stripe-declines.ts';
 import type { ChargeRequest } from '../../src/payments/charger.ts';
+import { outcomeOfError } from '../../src/payments/stripe.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
 import { STAND_IN_SEARCH_LAG_MS } from '../../src/sandbox/stripe-stand-in.ts';
 import { listenInTest } from '../harness/closed-after-test.ts';
@@ -133,6 +135,24 @@ test('an amount that Stripe never accepts is a final decline', async () => {
     says: expect.stringMatching(/\w \w/),
     retryAfterSeconds: null,
   });
+});
+
+test.each([
+  [{ message: 'Your account cannot currently make charges.' }, { kind: 'account_refused', code: 'invalid_request' }],
+  [{ code: 'testmode_charges_only' }, { kind: 'account_refused' }],
+  [{ code: 'charge_exceeds_source_limit' }, { kind: 'account_refused' }],
+  [{ code: 'payment_method_unactivated' }, { kind: 'account_refused' }],
+  [{ code: 'parameter_unknown', param: 'allowed_payment_method_types[0]' }, { kind: 'account_refused' }],
+  [
+    { message: 'The provided PaymentMethod was detached from a Customer.' },
+    { kind: 'declined', code: 'invalid_request' },
+  ],
+  [{ code: 'payment_method_unexpected_state' }, { kind: 'declined' }],
+  [{ code: 'card_decline_rate_limit_exceeded' }, { kind: 'declined', retryAfterSeconds: 86_400 }],
+  [{ code: 'customer_tax_location_invalid', param: 'customer' }, { kind: 'no_card' }],
+])('an invalid request is the account’s unless it is about the card, its customer or the amount: %j', (error, told) => {
+  const raw = { message: 'x', ...error, type: 'invalid_request_error' as const, statusCode: 400 };
+  expect(outcomeOfError(Stripe.errors.StripeError.generate(raw))).toMatchObject(told);
 });
 
 test('the same key charges once and gets the same answer again', async () => {

@@ -39,6 +39,18 @@ test('refused credentials are one error line that names the settings, a count, a
   await expect.poll(() => store.readRefusingVendors()).toEqual([]);
 });
 
+test('an account that may not charge is told of as refused credentials are, with the vendor’s code', async () => {
+  const told: unknown[] = [];
+  const watch = watchVendor('stripe', {
+    store: { noteCredentials: async (...note) => void told.push(note) },
+    metrics: { observeVendor: (_vendor, outcome) => void told.push(outcome) },
+    logger: { error: (fields) => void told.push(fields) },
+  });
+  await watch(async () => ({ kind: 'account_refused', code: 'testmode_charges_only' }))();
+  const line = { vendor: 'stripe', settings: 'STRIPE_SECRET_KEY', code: 'testmode_charges_only' };
+  await expect.poll(() => told).toEqual(['misconfigured', line, ['stripe', true]]);
+});
+
 test('a number that carriers refused is noted by all processes, and taken when none has been refused for a while', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());

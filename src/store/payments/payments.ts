@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { PaymentStatus } from '../../domain/order.ts';
+import { ACCOUNT_REFUSED } from '../../domain/stripe-declines.ts';
 import type { Db } from '../db.ts';
 import { isOwed, rowsOf } from '../fragments.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders, refundIsDue } from '../orders/changes.ts';
@@ -229,6 +230,37 @@ export async function noteRepeatedFailure(
     where order_id = ${orderId} and attempt = ${attempt}
     returning extract(epoch from now() - failure_repeated_at)::float8 as seconds`;
   return row?.seconds ?? 0;
+}
+
+/**
+ * Gives the next number, and so another key, to an attempt that Stripe refused for the sake of the account, and did not
+ * charge. It uses up none of the order's attempts, and is no event: the charge is under way as before.
+ *
+ * @param renewals.allowed attempts of an order that has none of its own number
+ * @param renewals.most the attempt that keeps its number
+ * @returns false where the order has ended, which is not charged any more, and where the attempt has its result
+ */
+export async function renewAttempt(
+  { sql }: Db,
+  { orderId, attempt }: Pick<PaymentAttempt, 'orderId' | 'attempt'>,
+  renewals: { readonly allowed: number; readonly most: number },
+): Promise<boolean> {
+  const next = Math.max(attempt, Math.min(attempt + 1, renewals.most));
+  const rows = await sql`
+    with locked as materialized (
+      select id from orders where id = ${orderId} and status not in ('cancelled', 'expired') for no key update
+    ), renewed as (
+      update payments p set attempt = ${next}, failure_code = ${ACCOUNT_REFUSED}, failure_repeated_at = null,
+        first_sent_at = case when ${next} > p.attempt then now() else p.first_sent_at end
+      from locked where p.order_id = locked.id and p.attempt = ${attempt} and p.status = 'sending'
+      returning p.order_id
+    )
+    update orders o
+    set payment_attempts_allowed =
+      coalesce(o.payment_attempts_allowed, ${renewals.allowed}::int) + ${next - attempt}::int
+    from renewed where o.id = renewed.order_id
+    returning o.id`;
+  return rows.length > 0;
 }
 
 /** The CTE that has the orders in `changed` charged again at a later time; `, later as (…)`. */

@@ -141,7 +141,7 @@ const timesAskedByStore = (sql: Sql): Fragment => sql`
 export async function readOldestPutOff({ sql }: Db): Promise<number> {
   const [row] = await sql`
     select extract(epoch from now() - min(p.first_sent_at))::float8 as seconds
-    from charge_retries c join payments p on p.order_id = c.order_id and p.attempt = 1`;
+    from charge_retries c join payments p on p.order_id = c.order_id`;
   return Math.max(0, row?.seconds ?? 0);
 }
 

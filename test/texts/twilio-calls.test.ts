@@ -75,7 +75,8 @@ describe('the news of a text', () => {
     });
   });
 
-  test.each(['30002', '30032', '30033', '30034'])('is with %s of the sender, whoever the text is for', (code) => {
+  const ofSender = '30001 30002 30022 30023 30024 30027 30032 30033 30034'.split(' ');
+  test.each(ofSender)('is with %s of the sender, whoever the text is for', (code) => {
     for (const said of ['undelivered', 'failed']) {
       const told = read({ MessageStatus: said, ErrorCode: code });
       expect(told).toMatchObject({ status: 'sender_refused', failureCode: code });

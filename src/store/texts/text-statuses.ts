@@ -6,9 +6,13 @@ import { firstLease } from '../fragments.ts';
 import { changeOrders } from '../orders/changes.ts';
 import { OPTED_OUT_AT_TWILIO, optOutsAtTwilio, textEventData } from './text-rows.ts';
 
+/** Twilio's codes for a sender that was too fast, and the first pause after them in seconds: a rush passes soon. */
+const SENT_TOO_FAST = ['30001', '30022'];
+const SENT_TOO_FAST_PAUSE_SECONDS = 60;
 /** Longest such pause, so that a text is sent within an hour of the mend. Below TEXT_USEFUL_SECONDS. */
 const MAX_SENDER_REFUSED_PAUSE_SECONDS = 3_600;
 
+below({ SENT_TOO_FAST_PAUSE_SECONDS }, { SENDER_REFUSED_PAUSE_SECONDS });
 below({ SENDER_REFUSED_PAUSE_SECONDS }, { MAX_SENDER_REFUSED_PAUSE_SECONDS });
 below({ MAX_SENDER_REFUSED_PAUSE_SECONDS }, { TEXT_USEFUL_SECONDS });
 
@@ -71,8 +75,10 @@ export async function recordTextReport(db: Db, report: TextReport): Promise<bool
 async function keepText(db: Db, { kind, sid, failureCode }: TextReport, locked: Fragment): Promise<boolean> {
   const { sql } = db;
   const jobId = sql`nextval('outbox_id_seq')`;
+  const isTooFast = failureCode !== null && SENT_TOO_FAST.includes(failureCode);
+  const firstPause = isTooFast ? SENT_TOO_FAST_PAUSE_SECONDS : SENDER_REFUSED_PAUSE_SECONDS;
   const after = (earlierRefusals: Fragment) => sql`now() + make_interval(secs => least(
-    ${MAX_SENDER_REFUSED_PAUSE_SECONDS}, ${SENDER_REFUSED_PAUSE_SECONDS} * 2 ^ (${earlierRefusals})))`;
+    ${MAX_SENDER_REFUSED_PAUSE_SECONDS}, ${firstPause} * 2 ^ (${earlierRefusals})))`;
   // What is returned has this refusal, too.
   const runAt = after(sql`cardinality(m.refused_sids) - 1`);
   const isKept = sql`${isThisOne(sql, sid)} and m.status in ('sending', 'sent')`;

@@ -260,24 +260,30 @@ describe('what Twilio says of a text', () => {
       }
     });
 
-    test('that the sender is refused doubles the pause, and a second time changes nothing about the next send', async () => {
-      const { record, say, count, sends, orderId } = await sent(kind);
-      const queue = kind === 'tracking' ? 'sms' : 'text';
-      const pauses = async () =>
-        (
-          await sql`
+    test.each([
+      ['30034', [15, 30, 60, 60]],
+      ['30022', [1, 2, 4, 8]],
+    ])(
+      'that the sender is refused with %s doubles the pause, and a second time changes nothing',
+      async (code, minutes) => {
+        const { record, say, count, sends, orderId } = await sent(kind);
+        const queue = kind === 'tracking' ? 'sms' : 'text';
+        const pauses = async () =>
+          (
+            await sql`
             select round(extract(epoch from run_at - now()) / 60)::int as minutes from outbox
             where order_id = ${orderId} and queue = ${queue} order by id offset 1`
-        ).map(({ minutes }) => minutes);
-      for (const sid of ['SM1', 'SM2', 'SM3', 'SM4']) {
-        await record(sid);
-        expect(await say('sender_refused', sid, '30034')).toBe(true);
-        expect((await count(0)).size).toBe(1);
-        expect(await say('sender_refused', sid, '30034')).toBe(false);
-        expect(await sends()).toBe(1);
-      }
-      expect(await pauses()).toEqual([15, 30, 60, 60]);
-    });
+          ).map(({ minutes }) => minutes);
+        for (const sid of ['SM1', 'SM2', 'SM3', 'SM4']) {
+          await record(sid);
+          expect(await say('sender_refused', sid, code)).toBe(true);
+          expect((await count(0)).size).toBe(1);
+          expect(await say('sender_refused', sid, code)).toBe(false);
+          expect(await sends()).toBe(1);
+        }
+        expect(await pauses()).toEqual(minutes);
+      },
+    );
 
     test('that the sender is refused leaves another send of unknown outcome to be looked up, from its time on', async () => {
       const { say, count, sends, orderId } = await sent(kind);

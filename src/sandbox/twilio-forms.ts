@@ -11,6 +11,8 @@ export type Message = {
   readonly body: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
+  /** Seconds for which it may wait to be sent; the stand-in sends each at once. */
+  readonly validityPeriod?: number;
 };
 
 /** What a customer answers, and what Advanced Opt-Out makes of it. */

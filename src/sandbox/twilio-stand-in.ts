@@ -112,6 +112,9 @@ export async function startTwilioStandIn(options: Options): Promise<TwilioStandI
   };
 }
 
+/** Whole seconds that Twilio takes. */
+const isValidity = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 36_000;
+
 /** The account has every number but those that Twilio refuses as senders. */
 function numbersOf({ query }: StandInRequest, accountSid: string, list: string): StandInReply {
   const number = query.get('PhoneNumber') ?? query.get('ShortCode');
@@ -230,6 +233,8 @@ class TwilioApi implements VendorApi {
     if (body.length > 1_600) return refusal(400, 21617, 'The concatenated message body exceeds 1600 characters.');
     const refused = REFUSED_SENDERS[from] ?? REFUSED[to];
     if (refused) return refusal(400, refused[0], refused[1].replace('{to}', to));
+    const validity = form.get('ValidityPeriod');
+    if (validity !== null && !isValidity(validity)) return refusal(400, 21330, 'The ValidityPeriod is out of range.');
     const statusCallback = form.get('StatusCallback');
     if (statusCallback && !isCallback(statusCallback))
       return refusal(400, 21609, 'The StatusCallback URL is not valid.');
@@ -243,6 +248,7 @@ class TwilioApi implements VendorApi {
       from,
       body,
       atMs: Date.now(),
+      ...(validity === null ? {} : { validityPeriod: Number(validity) }),
     };
     this.#ledger.append(message);
     this.#messages.set(message.sid, message);

@@ -99,7 +99,9 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
       return { kind: 'retry', reason: 'held_up' };
     }
     const statusUrl = deps.statusUrlOf?.(text.orderId, text.kind);
-    const outcome = await texts.send({ to: text.to, body: textBody(text, deps.trackingUrl), statusUrl });
+    const usefulSeconds = (usefulUntilMs(text) - clock.now()) / 1_000;
+    const body = textBody(text, deps.trackingUrl);
+    const outcome = await texts.send({ to: text.to, body, usefulSeconds, statusUrl });
     if (outcome.kind === 'sent') return { status: 'sent', sid: outcome.sid };
     if (outcome.kind === 'refused') {
       // Twilio names the phone, which stays with the customer.
@@ -132,10 +134,13 @@ function whyNot(text: OwedText, mayText: (phone: string) => boolean, nowMs: numb
   if (text.optedOut) return 'opted_out';
   if (!mayText(text.to)) return 'country_not_allowed';
   if (text.overBound) return text.overBound;
-  const usefulSeconds = text.kind === 'on_the_way' ? ON_THE_WAY_USEFUL_SECONDS : TEXT_USEFUL_SECONDS;
-  const isUseful = nowMs - text.happenedAt.getTime() <= usefulSeconds * 1000;
-  if (isUseful && !text.isPast) return null;
+  if (nowMs <= usefulUntilMs(text) && !text.isPast) return null;
   return text.earlierSends > 0 ? 'outcome_unknown' : 'too_late';
+}
+
+function usefulUntilMs({ kind, happenedAt }: OwedText): number {
+  const usefulSeconds = kind === 'on_the_way' ? ON_THE_WAY_USEFUL_SECONDS : TEXT_USEFUL_SECONDS;
+  return happenedAt.getTime() + usefulSeconds * 1_000;
 }
 
 const [FIRST_LOOKUP, LAST_LOOKUP] = TEXT_LOOKUP_SECONDS;

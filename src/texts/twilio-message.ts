@@ -4,6 +4,8 @@ export type NewMessage = {
   readonly to: string;
   readonly body: string;
   readonly statusCallback?: string | undefined;
+  /** Seconds for which Twilio may keep it in its queue. */
+  readonly validityPeriod?: number | undefined;
 };
 
 /**
@@ -40,9 +42,10 @@ export function openMessageCall(
     'User-Agent': 'sameday-dispatch',
     Authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
   };
-  return ({ to, body: text, statusCallback }) => {
+  return ({ to, body: text, statusCallback, validityPeriod }) => {
     const callback = statusCallback === undefined ? {} : { StatusCallback: statusCallback };
-    const body = new URLSearchParams({ To: to, ...callback, From: from, Body: text }).toString();
+    const validity = validityPeriod === undefined ? {} : { ValidityPeriod: String(validityPeriod) };
+    const body = new URLSearchParams({ To: to, ...callback, ...validity, From: from, Body: text }).toString();
     return http.send({ ...fixed, headers: { ...headers, 'Content-Length': Buffer.byteLength(body) }, body });
   };
 }

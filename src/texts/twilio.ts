@@ -9,6 +9,10 @@ import { type NewMessage, openMessageCall } from './twilio-message.ts';
 /** Last messages of a phone that are searched for one that may have been sent. */
 const MAX_MESSAGES_SEARCHED = 50;
 
+/** Shortest and longest time in seconds for which Twilio is told to keep a text; it takes 1 to 36,000, best above 5. */
+const MIN_VALIDITY_SECONDS = 10;
+const MAX_VALIDITY_SECONDS = 36_000;
+
 export type TwilioOptions = {
   readonly accountSid: string;
   readonly authToken: string;
@@ -53,11 +57,12 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
   }
   return {
     from: options.from,
-    async send({ to, body, statusUrl }) {
-      if (statusUrl === undefined) return create({ to, body });
-      const outcome = await create({ to, body, statusCallback: statusUrl + RETRIES });
+    async send({ to, body, usefulSeconds, statusUrl }) {
+      const text = { to, body, validityPeriod: usefulSeconds === undefined ? undefined : validityOf(usefulSeconds) };
+      if (statusUrl === undefined) return create(text);
+      const outcome = await create({ ...text, statusCallback: statusUrl + RETRIES });
       // The customer is told all the same, and the text stays `sent`.
-      return outcome.kind === 'refused' && outcome.code === BAD_STATUS_URL ? create({ to, body }) : outcome;
+      return outcome.kind === 'refused' && outcome.code === BAD_STATUS_URL ? create(text) : outcome;
     },
     find: ({ to, ending, sinceMs }) =>
       lookUp(async () => {
@@ -83,6 +88,9 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
     close: () => http.close(),
   };
 }
+
+const validityOf = (seconds: number): number =>
+  Math.min(MAX_VALIDITY_SECONDS, Math.max(MIN_VALIDITY_SECONDS, Math.floor(seconds)));
 
 /**
  * What a reply to a new message says.

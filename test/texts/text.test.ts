@@ -145,11 +145,14 @@ const DONE = { kind: 'done' };
 
 describe('the texts of an order', () => {
   test('are sent once each, with links of their own, and Twilio tells that they arrived', async () => {
-    const { sms, pickUp, deliver, links, bodies, token, rows, tracking } = await world();
+    const { sms, pickUp, deliver, links, bodies, token, rows, tracking, standIn } = await world();
     expect(await sms()).toEqual(DONE);
     expect(await (await pickUp())()).toEqual(DONE);
     expect(await (await deliver())()).toEqual(DONE);
     expect(links()).toEqual([token, `${token}?t=o`, `${token}?t=d`]);
+    // Twilio sends none that is of no use any more: rounded, as some of its time has passed.
+    const useful = (standIn.entries() as { validityPeriod: number }[]).map(({ validityPeriod: s }) => s / 3_600);
+    expect(useful.map((hours) => Math.round(hours * 10) / 10)).toEqual([4, 1, 4]);
     expect(bodies()[1]).toBe(
       `Corner Market: your delivery is on its way. Follow it here: https://track.example/track/${token}?t=o`,
     );

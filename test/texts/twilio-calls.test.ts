@@ -83,6 +83,13 @@ describe('the news of a text', () => {
     }
   });
 
+  test('is that of the text alone where it waited at Twilio for longer than it is useful', () => {
+    expect(read({ MessageStatus: 'failed', ErrorCode: '30036' })).toMatchObject({
+      status: 'undelivered',
+      failureCode: '30036',
+    });
+  });
+
   test('without a code has none of Twilio’s', () => {
     expect(read({ MessageStatus: 'undelivered' })?.failureCode).toBe('unknown');
     expect(read({ MessageStatus: 'undelivered', ErrorCode: 'x; drop' })?.failureCode).toBe('unknown');

@@ -26,6 +26,16 @@ test('a text is sent as it was written', async () => {
 });
 
 test.each([
+  [3_599.9, 3_599],
+  [-1, 10],
+  [50_000, 36_000],
+])('a text that is useful for %d s is kept by Twilio for %i s', async (usefulSeconds, validityPeriod) => {
+  const { sender, standIn } = await world();
+  await sender.send({ ...TEXT, usefulSeconds });
+  expect(standIn.entries()).toMatchObject([{ validityPeriod }]);
+});
+
+test.each([
   ['+15005550001', '21211'],
   ['+15005550004', '21610'],
   ['+15005550009', '21614'],

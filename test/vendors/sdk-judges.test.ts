@@ -147,7 +147,8 @@ async function twilioWorld(status: number, reply: unknown) {
   return {
     received,
     sender: textSenderOf(apiBase, { ...account, from }),
-    createBySdk: (text: typeof TEXT & { statusCallback?: string }) => messages.create({ ...text, from }),
+    createBySdk: (text: typeof TEXT & { statusCallback?: string; validityPeriod?: number }) =>
+      messages.create({ ...text, from }),
   };
 }
 
@@ -160,14 +161,19 @@ function clientTo(apiBase: string) {
   return httpClient;
 }
 
-test.each<[string, typeof TEXT & { statusUrl?: string }]>([
+test.each<[string, typeof TEXT & { statusUrl?: string; usefulSeconds?: number }]>([
   ['plain', TEXT],
+  ['that is useful for an hour', { ...TEXT, usefulSeconds: 3_600 }],
   ['with an address for its news', { ...TEXT, statusUrl: 'https://a.example/twilio/status?order=1&kind=tracking' }],
   ['of another alphabet', { ...TEXT, body: '花店 😀\n' }],
-])('a text %s is what Twilio’s SDK sends', async (_name, { statusUrl, ...text }) => {
+])('a text %s is what Twilio’s SDK sends', async (_name, { statusUrl, usefulSeconds: validityPeriod, ...text }) => {
   const { received, sender, createBySdk } = await twilioWorld(201, { sid: 'SM1' });
-  expect(await sender.send({ ...text, statusUrl })).toEqual({ kind: 'sent', sid: 'SM1' });
-  await createBySdk({ ...text, ...(statusUrl ? { statusCallback: `${statusUrl}#rc=5&rp=ct,rt,5xx` } : {}) });
+  expect(await sender.send({ ...text, statusUrl, usefulSeconds: validityPeriod })).toEqual({
+    kind: 'sent',
+    sid: 'SM1',
+  });
+  const more = validityPeriod === undefined ? {} : { validityPeriod };
+  await createBySdk({ ...text, ...more, ...(statusUrl ? { statusCallback: `${statusUrl}#rc=5&rp=ct,rt,5xx` } : {}) });
   const [ours, bySdk] = received;
   // Its client also names the encodings of a reply that it can read, and we read none.
   expect(ours).toEqual({ ...bySdk, headers: { ...bySdk?.headers, 'accept-encoding': undefined } });

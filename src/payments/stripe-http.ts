@@ -25,16 +25,17 @@ export function openStripe({ secretKey, apiBase, timeoutMs }: StripeOptions, htt
 /** The outcome of a reply that decides nothing; undefined for one that does. */
 export function withoutAnswer(error: InstanceType<typeof Stripe.errors.StripeError>): RetryLater | undefined {
   if (error.detail instanceof ExchangeError) return error.detail.outcome;
+  const { statusCode } = error;
+  const isReplay = error.headers?.['idempotent-replayed'] === 'true';
+  // Another call holds objects of one store: no rate is reached, and other charges go on.
+  if (statusCode === 429 && error.code === 'lock_timeout')
+    return retryLater(isReplay ? 'replayed_error' : 'in_progress');
   if (error instanceof Stripe.errors.StripeRateLimitError) return retryLater('rate_limited');
   if (error instanceof Stripe.errors.StripeIdempotencyError) return retryLater('key_reused');
-  const { statusCode } = error;
   if (statusCode === 401 || statusCode === 403) return retryLater('misconfigured');
   if (statusCode === 409) return retryLater('in_progress');
   if (statusCode === undefined || statusCode < 400) return retryLater('bad_reply');
-  if (statusCode >= 500) {
-    const isReplay = error.headers?.['idempotent-replayed'] === 'true';
-    return retryLater(isReplay ? 'replayed_error' : 'server_error');
-  }
+  if (statusCode >= 500) return retryLater(isReplay ? 'replayed_error' : 'server_error');
   return error.rawType === 'api_error' ? retryLater('bad_reply') : undefined;
 }
 

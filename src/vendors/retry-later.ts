@@ -18,11 +18,11 @@ const RETRY_REASONS = {
   connection_lost: { rateLimited: false, ambiguous: true },
   /** A 5xx, which does not say how far the vendor got. */
   server_error: { rateLimited: false, ambiguous: true },
-  /** A 5xx that Stripe repeats under this key for as long as it keeps it, whatever became of the request. */
+  /** A failure that Stripe repeats under this key for as long as it keeps it, whatever became of the request. */
   replayed_error: { rateLimited: false, ambiguous: true },
   /** A reply that cannot be the vendor's: cut short, too large or not JSON. */
   bad_reply: { rateLimited: false, ambiguous: true },
-  /** An earlier request under the same idempotency key is in progress. */
+  /** An earlier request under the same idempotency key, or another one of the same store's, is in progress. */
   in_progress: { rateLimited: false, ambiguous: true },
   /** The idempotency key was used with other parameters; what became of that request has to be looked up. */
   key_reused: { rateLimited: false, ambiguous: true },

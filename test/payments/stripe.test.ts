@@ -155,6 +155,14 @@ test.each([
   expect(outcomeOfError(Stripe.errors.StripeError.generate(raw))).toMatchObject(told);
 });
 
+test.each([
+  [{}, 'in_progress'],
+  [{ 'idempotent-replayed': 'true' }, 'replayed_error'],
+])('a lock of the same store’s objects is no rate of Stripe’s, with headers %j', (headers, reason) => {
+  const raw = { message: 'x', type: 'invalid_request_error', code: 'lock_timeout', statusCode: 429, headers } as const;
+  expect(outcomeOfError(Stripe.errors.StripeError.generate(raw))).toEqual(later(reason, true));
+});
+
 test('the same key charges once and gets the same answer again', async () => {
   const { charger, standIn } = await world();
   const first = await charger.charge(request());

@@ -122,19 +122,31 @@ export function readRefund(refund: unknown): StripeRefund | null {
   return { refundId: id, amountCents: amount, status: isOver ? 'failed' : status === 'succeeded' ? status : 'pending' };
 }
 
-/** An inquiry that was closed, and a dispute that was prevented, took nothing. */
-function readDispute({ id, payment_intent, amount, reason, status }: Fields): StripeNews | null {
+/** An inquiry that was closed took nothing. */
+function readDispute(dispute: Fields): StripeNews | null {
+  const { id, payment_intent, amount, reason, status } = dispute;
   const paymentIntentId = idOf(payment_intent);
   if (!isText(id) || !paymentIntentId || !isCents(amount) || !isText(status)) return null;
-  const isKept = ['won', 'warning_closed', 'prevented'].includes(status);
+  const isKept = ['won', 'warning_closed'].includes(status) || (status === 'prevented' && !isGivenBack(dispute));
   return {
     kind: 'dispute',
     paymentIntentId,
     disputeId: id,
     amountCents: amount,
     reason: isText(reason) ? reason : 'general',
-    status: isKept ? 'won' : status === 'lost' ? 'lost' : 'open',
+    status: isKept ? 'won' : status === 'lost' || status === 'prevented' ? 'lost' : 'open',
   };
+}
+
+/**
+ * Whether a dispute that never became one took the money all the same: a resolution gives it back to prevent it, and a
+ * block gives back nothing. Of any other kind, what went off the balance says so.
+ */
+function isGivenBack({ payment_method_details, balance_transactions }: Fields): boolean {
+  const kind = fieldsOf(fieldsOf(payment_method_details).card).case_type;
+  if (kind === 'block' || kind === 'resolution') return kind === 'resolution';
+  const amounts = Array.isArray(balance_transactions) ? balance_transactions.map((each) => fieldsOf(each).amount) : [];
+  return amounts.reduce((sum: number, cents) => sum + (typeof cents === 'number' ? cents : 0), 0) < 0;
 }
 
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});

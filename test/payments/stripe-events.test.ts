@@ -36,6 +36,21 @@ test.each([
   expect(newsOf('charge.dispute.closed', dispute)).toMatchObject({ paymentIntentId: 'pi_1', status: expected });
 });
 
+const WITHDRAWN = { amount: -799, net: -2_299 };
+test.each([
+  ['resolution', [], 'lost'],
+  ['resolution', [WITHDRAWN], 'lost'],
+  ['block', [], 'won'],
+  ['chargeback', [], 'won'],
+  [undefined, [WITHDRAWN], 'lost'],
+  [undefined, [WITHDRAWN, { amount: 799 }], 'won'],
+])('a %s that is prevented with %j on the balance counts as %s', (caseType, transactions, expected) => {
+  const details = { card: { case_type: caseType }, type: 'card' };
+  const about = { id: 'du_1', payment_intent: 'pi_1', amount: 799, reason: 'general', status: 'prevented' };
+  const dispute = { ...about, balance_transactions: transactions, payment_method_details: details };
+  expect(newsOf('charge.dispute.closed', dispute)).toMatchObject({ kind: 'dispute', status: expected });
+});
+
 test.each([
   ['succeeded', 'succeeded'],
   ['pending', 'pending'],

@@ -1,4 +1,5 @@
 import {
+  createRedisBackend,
   DelayedError,
   type Job,
   Queue,
@@ -14,6 +15,7 @@ import { limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
+import { pausing, WORKER_RETRY_MS } from './after-pause.ts';
 import { isReached, type QueueBackend, refuseWhileAway } from './backend.ts';
 import { givenBack } from './give-back.ts';
 import { holdWhileAway, JOB_HELD_RETRY_MS } from './hold-while-away.ts';
@@ -21,7 +23,7 @@ import { inTurn } from './in-turn.ts';
 import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
 import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
-import { backendOnPostgres, WORKER_RETRY_MS } from './postgres-backend.ts';
+import { backendOnPostgres } from './postgres-backend.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 import type { WriteMarks } from './write-marks.ts';
 
@@ -45,6 +47,9 @@ export async function migrateQueues(pool: Pool): Promise<void> {
 }
 
 const OnPostgres = withBackend(backendOnPostgres);
+const OnRedis = withBackend((...options: Parameters<typeof createRedisBackend>) =>
+  pausing(createRedisBackend(...options)),
+);
 
 /** A queue for adding jobs. */
 export type AddingQueue = Pick<Queue, 'addBulk' | 'close'> & {
@@ -195,7 +200,7 @@ function openWorker(
   options: Omit<WorkerOptions, 'connection'>,
 ): Worker {
   if (backend.kind === 'redis') {
-    return new Worker(name, process, { ...options, connection: backend.connection, prefix: backend.prefix });
+    return new OnRedis.Worker(name, process, { ...options, connection: backend.connection, prefix: backend.prefix });
   }
   return new OnPostgres.Worker(name, process as never, {
     ...options,

@@ -41,7 +41,8 @@ export async function readRedis(url: string): Promise<RedisFacts> {
 }
 
 /**
- * Refuses a Redis that refuses the credentials, as it will do so for ever. One that is away may come back.
+ * Refuses a Redis that refuses the credentials, or INFO, as it will do so for ever; BullMQ asks for INFO once, and
+ * keeps the refusal. One that is away may come back.
  *
  * @throws {StartError} naming REDIS_URL
  */
@@ -49,7 +50,7 @@ export async function refuseWrongRedis(url: string): Promise<void> {
   try {
     await readRedis(url);
   } catch (error) {
-    if (!['WRONGPASS', 'NOAUTH'].includes(redisCode(error) ?? '')) return;
+    if (!['WRONGPASS', 'NOAUTH', 'NOPERM'].includes(redisCode(error) ?? '')) return;
     throw new StartError(redisRemedy(error) ?? '', { cause: error });
   }
 }

@@ -45,7 +45,8 @@ const DATABASE: Readonly<Record<string, readonly string[]>> = {
 const REDIS: Readonly<Record<string, readonly string[]>> = {
   'The host of REDIS_URL is not known. Correct its name.': ['ENOTFOUND', 'EAI_AGAIN'],
   'Nothing listens at the address of REDIS_URL. Start Redis, or correct host and port.': ['ECONNREFUSED'],
-  'Redis refuses the user or the password of REDIS_URL. Correct them.': ['WRONGPASS', 'NOAUTH', 'NOPERM'],
+  'Redis refuses the user or the password of REDIS_URL. Correct them.': ['WRONGPASS', 'NOAUTH'],
+  'The user of REDIS_URL may not call what the queues need, such as INFO. Grant it.': ['NOPERM'],
   'Redis does not answer. Look at the host, port and firewall of REDIS_URL.': ['ETIMEDOUT', 'EHOSTUNREACH'],
 };
 

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openRedis } from '../../src/app/queues.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { refuseWrongRedis } from '../../src/runtime/redis-check.ts';
@@ -44,4 +44,16 @@ test.skipIf(!there)('a start with a wrong password of Redis names the setting; o
   await expect(refuseWrongRedis(url)).rejects.toThrow(`${wrong}(NOAUTH)`);
   await refuseWrongRedis(url.replace('//', '//:right@'));
   await refuseWrongRedis('redis://127.0.0.1:1');
+});
+
+test.skipIf(!there)('a start whose user of Redis may not call INFO says so', async () => {
+  const { url, admin } = await world();
+  await admin.acl('SETUSER', 'bound', 'on', '>right', '~*', '&*', '+@all', '-@dangerous');
+  // The client tells of it, too.
+  const warned = vi.spyOn(console, 'warn').mockReturnValue();
+  onTestFinished(() => warned.mockRestore());
+  const refused = refuseWrongRedis(url.replace('//', '//bound:right@'));
+  await expect(refused).rejects.toThrow('may not call what the queues need, such as INFO. Grant it. (NOPERM)');
+  await admin.acl('SETUSER', 'bound', '+info');
+  await refuseWrongRedis(url.replace('//', '//bound:right@'));
 });

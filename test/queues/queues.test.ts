@@ -20,6 +20,8 @@ import { startTestSweeper } from './test-sweeper.ts';
 import { workerSettings } from './worker-settings.ts';
 
 const NO_MARKS = { mark: () => undefined };
+/** Refusals after which Redis answers, so that a worker that asks without a pause only fails its test. */
+const MOST_REFUSALS = 100;
 
 const logger = createLogger('silent');
 const pace = new JobPace(true);
@@ -177,4 +179,27 @@ test('in a fair queue a quiet store’s job comes before a busy one’s; others 
     webhook: ['1 of 1', '1 of 2', '1 of 3', '1 of 1'],
     sms: ['4 of 0'],
   });
+});
+
+test.skipIf(!hasRedis())('a worker that Redis refuses pauses between two tries', async () => {
+  const { backend, close } = await onRedis();
+  if (backend.kind !== 'redis') throw new Error('not on Redis');
+  const { connection } = backend;
+  const send = connection.sendCommand.bind(connection);
+  let refused = 0;
+  // Each step of BullMQ is a script.
+  connection.sendCommand = (command, ...rest) => {
+    if (!command.name.startsWith('eval') || ++refused >= MOST_REFUSALS) return send(command, ...rest);
+    command.reject(new Error('MISCONF Errors writing to the AOF file'));
+    return command.promise;
+  };
+  const worker = startWorker('sms', backend, async () => ({ kind: 'done' }), workerSettings(), logger);
+  onTestFinished(async () => {
+    connection.sendCommand = send;
+    await worker.close();
+    await close();
+  });
+  await expect.poll(() => refused).toBeGreaterThan(0);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(refused).toBeLessThan(MOST_REFUSALS);
 });

@@ -66,7 +66,6 @@ const isClosedConnection = (error: unknown): boolean =>
 
 function intentOf({ status, headers, body }: Awaited<ReturnType<HttpExchange['send']>>): Stripe.PaymentIntent {
   const reply = parseJson(status, body);
-  if (typeof reply !== 'object' || reply === null) throw new ExchangeError(retryLater('bad_reply'), 'NOT_AN_OBJECT');
   if (!('error' in reply) || !reply.error) return reply as Stripe.PaymentIntent;
   throw Stripe.errors.StripeError.generate({
     ...(reply.error as StripeRawError),
@@ -77,7 +76,7 @@ function intentOf({ status, headers, body }: Awaited<ReturnType<HttpExchange['se
 
 type StripeRawError = Parameters<typeof Stripe.errors.StripeError.generate>[0];
 
-function parseJson(status: number, body: string): unknown {
+function parseJson(status: number, body: string): object {
   try {
     return parseReply(status, body);
   } catch {

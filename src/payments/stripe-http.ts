@@ -79,13 +79,14 @@ function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
  * A proxy's own reply, a page or JSON, keeps its status and decides nothing, since an earlier attempt may
  * have charged.
  *
- * @throws {SyntaxError} for a success without JSON
+ * @throws {SyntaxError} for a success that is no JSON object: on another value the SDK fails where nobody catches it
  */
-export function parseReply(status: number, body: string): unknown {
+export function parseReply(status: number, body: string): object {
   const notStripes = { error: { type: 'api_error', message: "not Stripe's" } };
   try {
     const reply = JSON.parse(body);
-    return status < 400 || typeof reply?.error?.type === 'string' ? reply : notStripes;
+    if (typeof reply !== 'object' || reply === null) throw new SyntaxError('not an object');
+    return status < 400 || typeof reply.error?.type === 'string' ? reply : notStripes;
   } catch (error) {
     if (status < 400) throw error;
     return notStripes;

@@ -284,6 +284,8 @@ test.each([
   ['HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\n\r\n<html>', 'bad_reply'],
   ['HTTP/1.1 408 Request Timeout\r\nContent-Length: 21\r\n\r\n{"message":"expired"}', 'bad_reply'],
   ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}', 'bad_reply'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue', 'bad_reply'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnull', 'bad_reply'],
 ])('a reply that is not Stripe’s (%j) is ambiguous: %s', async (reply, reason) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});

@@ -31,6 +31,11 @@ const QUEUE_QUERY_MS = 30_000;
  * closed in the middle of a statement would last as long as the statement, beside the one that follows it.
  */
 const QUEUE_STATEMENT_MS = 25_000;
+/**
+ * Silence after which the system asks whether the other end is there, which takes it 10 s more. BullMQ sets as much
+ * itself, but not where the pool has keepAlive.
+ */
+const QUEUE_KEEPALIVE_MS = 10_000;
 /** Time for which BullMQ has Redis block while a worker waits for jobs. */
 const BULLMQ_BLOCK_MS = 10_000;
 /** Longest wait of a stop for the last mark of what Redis has, so that a silent server leaves time for other parts. */
@@ -85,6 +90,7 @@ export async function openQueueBackend(
     application_name: QUEUES_NAME,
     max: QUEUE_DB_CONNECTIONS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: QUEUE_KEEPALIVE_MS,
     query_timeout: QUEUE_QUERY_MS,
     statement_timeout: QUEUE_STATEMENT_MS,
   });

@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { Socket } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openQueueBackend } from '../../src/app/queues.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { StartError } from '../../src/runtime/start-error.ts';
@@ -6,11 +7,13 @@ import { createLogger } from '../../src/telemetry.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { openTlsFront } from '../harness/tls-front.ts';
 
-test('Postgres ends a statement of the queues before this process gives its connection up', async () => {
+test('a silent connection of the queues is tried after 10 s, and a statement ends before it is given up', async () => {
+  const keptAlive = vi.spyOn(Socket.prototype, 'setKeepAlive');
   const database = await freshDatabase();
   const logger = createLogger('silent');
   const closers = new Closers(logger);
   onTestFinished(async () => {
+    keptAlive.mockRestore();
     await closers.closeAll();
     await database.drop();
   });
@@ -18,6 +21,7 @@ test('Postgres ends a statement of the queues before this process gives its conn
   if (backend.kind !== 'postgres') throw new Error('not on Postgres');
   const { rows } = await backend.pool.query('show statement_timeout');
   expect(rows).toEqual([{ statement_timeout: '25s' }]);
+  expect(keptAlive).toHaveBeenCalledWith(true, 10_000);
 });
 
 test('a start whose queues cannot reach Postgres says what to do about it', async () => {

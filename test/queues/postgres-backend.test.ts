@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { backendOnPostgres } from '../../src/queues/postgres-backend.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useFreshDatabase } from '../harness/database.ts';
@@ -102,4 +103,10 @@ test('a queue that is refused says so after a pause, each time', async () => {
     expect(await Promise.race([said, other])).toBe('another turn');
     expect(await said).toBe('refused');
   }
+});
+
+test('a worker that hears of no job looks for one each 10 s, whatever its connections promise', async () => {
+  const pool = new Pool({ connectionString: database.url, keepAlive: true });
+  expect(backendOnPostgres('sms', { connection: pool }).maximumBlockTimeout).toBe(10);
+  await pool.end();
 });

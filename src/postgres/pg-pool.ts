@@ -38,6 +38,8 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
         if (!isRefused) turn++;
       };
       this.once('end', failed);
+      // A lost connection fails its statements; beside that it is an error that nobody else listens for.
+      this.on('error', () => undefined);
       // Whoever asked is told of these before the end, and asks again at once.
       for (const event of ['error', 'errorMessage']) this.connection.once(event, failed);
     }
@@ -56,7 +58,7 @@ export function pgPools(url: string, schema: string): { open(settings: PoolConfi
   // The pool waits for `onConnect`, which its types do not know.
   const own: object = { Client: HostClient, onConnect: asPrimary };
   return {
-    open: (settings) => new Pool({ ...settings, ...own }),
+    open: (settings) => new Pool({ ...settings, ...own }).on('error', () => undefined),
     tries: hosts.length * (tls === 'prefer' ? 2 : 1),
   };
 }

@@ -96,6 +96,22 @@ it("so does the queues' client, with its next connection", async () => {
   await pool.end();
 });
 
+it("a lost connection of the queues' client is a failure of its statement and no more", async () => {
+  const pool = pgPools(database.url, 'public').open({ max: 1 });
+  const end = (pid: unknown) => database.sql`select pg_terminate_backend(${Number(pid)})`;
+  // Nobody listens for errors of the client or the pool.
+  const client = await pool.connect();
+  const { rows } = await client.query('select pg_backend_pid() as pid');
+  const lost = expect(client.query('select pg_sleep(30)')).rejects.toThrow();
+  await end(rows[0].pid);
+  await lost;
+  client.release();
+  const idle = await pool.query('select pg_backend_pid() as pid');
+  await end(idle.rows[0].pid);
+  await expect.poll(() => pool.totalCount).toBe(0);
+  await pool.end();
+});
+
 describe('both clients follow sslmode and sslrootcert alike', () => {
   /** What became of a first statement of each client: its row, or the code or text of its error. */
   async function ask(url: string): Promise<unknown[]> {

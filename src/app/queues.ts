@@ -60,6 +60,8 @@ export function openRedis(url: string, logger: Logger, closers: Closers): Redis 
     // The server became a replica; its name, or a proxy, leads to the new primary. Redis 6 puts the word into
     // that of a script, as all of BullMQ's writes are.
     reconnectOnError: (error) => error.message.includes('READONLY'),
+    // Whoever subscribes does so on each `ready`. Nobody would hear that Redis refuses the client's own attempt.
+    autoResubscribe: false,
   });
   closers.add('Redis', () => redis.disconnect());
   redis.on(

@@ -50,7 +50,7 @@ export async function createPositionBus(
     subscriber.subscribe(CHANNEL).catch((error) => {
       logger.warn({ err: errorFields(error) }, 'positions of other processes are not received');
     });
-  // The client subscribes again by itself, but not where Redis refused the first attempt.
+  // The client would subscribe again only where the first attempt was not refused, and leave a refusal to nobody.
   subscriber.on('ready', () => void subscribe());
   // The service takes orders while Redis is away, so a start waits for a bounded time only.
   await withTimeout(subscribe(), SUBSCRIBE_WAIT_MS, () => new Error('Redis did not answer')).catch(() => undefined);

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openRedis } from '../../src/app/queues.ts';
+import { createPositionBus } from '../../src/bus/positions.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import { refuseWrongRedis } from '../../src/runtime/redis-check.ts';
 import { createLogger } from '../../src/telemetry.ts';
@@ -34,6 +35,22 @@ test.skipIf(!there)('a connection to a Redis that became a replica is opened ane
   await again;
   await admin.replicaof('NO', 'ONE');
   expect(await connection.set('a', '3')).toBe('OK');
+});
+
+test.skipIf(!there)('a Redis that takes the right to subscribe away ends no process', async () => {
+  const { url, admin, closers } = await world();
+  const unhandled = vi.fn();
+  process.on('unhandledRejection', unhandled);
+  onTestFinished(() => void process.off('unhandledRejection', unhandled));
+  const [publisher, subscriber] = [openRedis(url, logger, closers), openRedis(url, logger, closers)];
+  const warn = vi.fn();
+  const bus = await createPositionBus(publisher, subscriber, 'a', () => undefined, { ...logger, warn } as never);
+  closers.add('bus', () => bus.close());
+  // It ends the connections that may not subscribe any more.
+  await admin.acl('SETUSER', 'default', 'resetchannels');
+  await expect.poll(() => warn.mock.calls.at(-1)?.[1]).toBe('positions of other processes are not received');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).not.toHaveBeenCalled();
 });
 
 test.skipIf(!there)('a start with a wrong password of Redis names the setting; one without Redis goes on', async () => {

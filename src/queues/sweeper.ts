@@ -53,6 +53,7 @@ export type SweeperStore = Pick<
   | 'pruneTextCounts'
   | 'forgetOldSecrets'
   | 'revokeEndedKeys'
+  | 'endPausesAhead'
 >;
 
 export type Sweeper = {
@@ -64,8 +65,8 @@ export type Sweeper = {
 /**
  * Relays owed jobs again: a process died before it handed them over, a queue lost them or had no room, or
  * they used up their attempts. Also has declined charges tried again whose time has come, tries receivers
- * behind which deliveries are parked, and prunes old rows. A step that fails does not keep the others from
- * running.
+ * behind which deliveries are parked, prunes old rows, and ends pauses of the queues that a wrong clock has set. A
+ * step that fails does not keep the others from running.
  */
 export function startSweeper(
   store: SweeperStore,
@@ -119,6 +120,7 @@ export function startSweeper(
     await attempt('old secrets of webhooks', () => store.forgetOldSecrets());
     await attempt('undelivered replies', () => store.pruneRequests(OUTBOX_PRUNE_ROWS));
     await attempt('ended keys', () => store.revokeEndedKeys(ENDED_KEYS_ROWS));
+    await attempt('pauses of a wrong clock', () => store.endPausesAhead());
     return taken === OUTBOX_SWEEP_ROWS;
   }
 

@@ -20,7 +20,7 @@ const relay = {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const STEPS = ['owed jobs', 'done jobs', 'webhook deliveries', 'driver actions', 'undelivered replies'];
+const STEPS = ['owed jobs', 'done jobs', 'webhook deliveries', 'driver actions', 'undelivered replies', 'pauses'];
 
 test.each([...STEPS, 'nothing'])('the other steps run if %s fails', async (failing) => {
   const done: string[] = [];
@@ -41,6 +41,7 @@ test.each([...STEPS, 'nothing'])('the other steps run if %s fails', async (faili
     pruneDeliveries: prune('webhook deliveries'),
     pruneDriverActions: prune('driver actions'),
     pruneRequests: prune('undelivered replies'),
+    endPausesAhead: () => step('pauses'),
   };
   startTestSweeper(store, relay);
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);

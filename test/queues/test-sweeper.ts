@@ -30,6 +30,7 @@ export function startTestSweeper(
     pruneTextCounts: none,
     forgetOldSecrets: none,
     revokeEndedKeys: none,
+    endPausesAhead: async () => undefined,
     ...differently,
   };
   const sweeper = startSweeper(store, relay, losses, createLogger('silent'));

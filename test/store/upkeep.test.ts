@@ -1,5 +1,7 @@
+import { Pool } from 'pg';
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import { migrateQueues } from '../../src/queues/queues.ts';
 import type { Store } from '../../src/store/store.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { storeOf } from '../harness/store.ts';
@@ -28,6 +30,20 @@ test('old actions of drivers are deleted, up to a limit', async () => {
   expect(await storeOf(sql).pruneDriverActions(7, 2)).toBe(1);
   expect(await storeOf(sql).pruneDriverActions(7, 2)).toBe(0);
   expect(await sql`select action_id from driver_actions`).toHaveLength(2);
+});
+
+test('a pause of a queue that a wrong clock has set ahead is ended, and another is not', async () => {
+  const store = storeOf(sql);
+  // The queues are on Redis.
+  await store.endPausesAhead();
+  const pool = new Pool({ connectionString: database.url, options: '-c search_path=bullmq' });
+  await migrateQueues(pool);
+  await pool.end();
+  await sql`
+    insert into bullmq.rate_limit (queue, expire_at_ms)
+    select queue, extract(epoch from now()) * 1000 + lead from (values ('sms', 3600000), ('charge', 1000)) p (queue, lead)`;
+  await store.endPausesAhead();
+  expect(await sql`select queue from bullmq.rate_limit`).toEqual([{ queue: 'charge' }]);
 });
 
 /** Number of sequential scans during `work`. */

@@ -22,6 +22,7 @@ import { holdWhileAway, JOB_HELD_RETRY_MS } from './hold-while-away.ts';
 import { inTurn } from './in-turn.ts';
 import { batchOf, type JobBatch, jobsOf, runBatch } from './job-batch.ts';
 import type { JobData, JobHandler, JobResult } from './job-handler.ts';
+import { heedPause } from './job-limits.ts';
 import type { JobPace } from './job-pace.ts';
 import { backendOnPostgres } from './postgres-backend.ts';
 import { isWallClockAhead } from './wall-clock.ts';
@@ -140,7 +141,7 @@ export function startWorker(
     ...(options.ratePerSecond > 0 ? { limiter: { max: options.ratePerSecond, duration: 1000 } } : {}),
   };
   let isClosing = false;
-  const handleWhenBack = holdWhileAway(handle, options.database, () => isClosing);
+  const handleWhenBack = heedPause(holdWhileAway(handle, options.database, () => isClosing));
   const handleBounded = boundedHandler(handleWhenBack, options.concurrency, () => isClosing);
   const jobs = givenBack(inTurn(handleBounded, options.pace, options.isAwaited));
   const process = async (job: Job<JobBatch>, token?: string): Promise<void> => {

@@ -5,7 +5,7 @@ import { JOB_ATTEMPTS } from '../../src/limits.ts';
 import type { Clock } from '../../src/postgres/clock.ts';
 import type { QueueBackend } from '../../src/queues/backend.ts';
 import { fairShares } from '../../src/queues/fair-shares.ts';
-import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
+import { batchOf, type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import type { JobData, JobResult } from '../../src/queues/job-handler.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
 import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
@@ -130,6 +130,27 @@ describe.each([
     const { relay, seen } = world([{ kind: 'rate_limited', forMs: 100 }], 100);
     relay.relay([numbered(3)]);
     await expect.poll(() => seen.length).toBe(2);
+  });
+
+  test.skipIf(!isThere)('without a rate, too, no job begins in the pause that a vendor asked for', async () => {
+    const queues = createQueues(opened.backend, NO_MARKS, logger);
+    const queue = queues.get('text');
+    const seen: number[] = [];
+    const handle = async ({ outboxId }: JobData): Promise<JobResult> => {
+      seen.push(outboxId);
+      return { kind: 'rate_limited', forMs: 3_600_000 };
+    };
+    const worker = startWorker('text', opened.backend, handle, workerSettings({ concurrency: 1 }), logger);
+    onTestFinished(async () => {
+      await worker.close();
+      await Promise.all([...queues.values()].map((each) => each.close()));
+    });
+    const data = batchOf([1, 2].map((outboxId) => ({ outboxId, orderId: 'order' })));
+    await queue?.addBulk([{ name: 'text', data, opts: { jobId: 'text-1' } }]);
+    await expect.poll(() => seen).toContain(1);
+    // Both jobs of the batch are over, and it is back in the queue.
+    await expect.poll(() => queue?.countWaiting()).toBe(1);
+    expect(seen).toEqual([1]);
   });
 
   test.skipIf(!isThere)('the sweeper relays an unfinished job again under a new id', async () => {

@@ -17,13 +17,22 @@ import { Lobby } from './lobby.ts';
 import {
   DRIVER_PONG,
   type DriverMessage,
+  type Entry,
   errorMessage,
   readDriverMessage,
   seesCustomer,
   stateMessage,
   waitOf,
 } from './messages.ts';
-import { type DriverSession, type DriverSocket, isClosed, newSession, stopHelloTimer, strike } from './session.ts';
+import {
+  type DriverSession,
+  type DriverSocket,
+  isClosed,
+  isOutranked,
+  newSession,
+  stopHelloTimer,
+  strike,
+} from './session.ts';
 
 /** Largest message of a driver's phone in bytes. A position has about 120. */
 const DRIVER_MESSAGE_BYTES = 1_024;
@@ -34,6 +43,7 @@ export const DRIVER_HELLO_MS = 5_000;
 const NOT_SIGNED_IN = 4401;
 const REPLACED = 4409;
 const TRY_AGAIN_LATER = 1013;
+const ELSEWHERE = 'connected from elsewhere';
 
 export type DriverLive = {
   readonly behaviour: SocketBehaviour<DriverSession>;
@@ -48,12 +58,12 @@ export type DriverLive = {
 };
 
 /**
- * A driver's phone over a WebSocket, as JSON messages. Up: `{"type":"hello","token"}` first and within
- * DRIVER_HELLO_MS, then `{"type":"position","lat","lng","captured_at"}`, `{"type":"duty","on_duty"}` and
- * `{"type":"ping"}`. Down: `{"type":"state",…}`, as `driverStateOnWire` makes it, after the hello and on every
- * change (`order.sequence` orders it with replies over HTTP), `{"type":"error","code","message"}`,
- * `{"type":"pong"}`. A second connection of a driver replaces the first. Only sockets that have signed in
- * count against MAX_DRIVER_SOCKETS.
+ * A driver's phone over a WebSocket, as JSON messages. Up: `{"type":"hello","token","since_ms","connection"}`
+ * first and within DRIVER_HELLO_MS, then `{"type":"position","lat","lng","captured_at"}`,
+ * `{"type":"duty","on_duty"}` and `{"type":"ping"}`. Down: `{"type":"state",…}`, as `driverStateOnWire` makes
+ * it, after the hello and on every change (`order.sequence` orders it with replies over HTTP),
+ * `{"type":"error","code","message"}`, `{"type":"pong"}`. A second connection of a driver replaces the first,
+ * unless `isOutranked` by it. Only sockets that have signed in count against MAX_DRIVER_SOCKETS.
  *
  * @param parts.allowances shared with the driver's requests over HTTP
  * @param parts.now a clock in milliseconds, for the rate of messages alone
@@ -89,7 +99,7 @@ export function createDriverLive(parts: {
     socket.send(stateMessage(state, at, clock.now()));
   }
 
-  async function signIn(socket: DriverSocket, token: string): Promise<void> {
+  async function signIn(socket: DriverSocket, token: string, entry: Entry | null): Promise<void> {
     const { data } = socket;
     if (data.phase !== 'new') return strike(socket, 'already_signed_in', 'one hello is enough');
     data.phase = 'signing_in';
@@ -103,14 +113,19 @@ export function createDriverLive(parts: {
     const earlier = signedIn.get(driverId);
     const isFull = !earlier && signedIn.size >= MAX_DRIVER_SOCKETS;
     if (isFull || !allowances.messages.take(driverId)) return socket.dismiss(TRY_AGAIN_LATER, 'try again later');
+    const tokenHash = hashSecret(token);
+    // Where the tokens differ, the read that follows says which one is the driver's.
+    const since = earlier?.data.tokenHash === tokenHash ? earlier.data.entry : null;
+    if (isOutranked(entry, since)) return socket.dismiss(REPLACED, ELSEWHERE);
     lobby.leave(socket);
     data.phase = 'signed_in';
     data.driverId = driverId;
-    data.tokenHash = hashSecret(token);
+    data.tokenHash = tokenHash;
+    data.entry = entry;
     signedIn.set(driverId, socket);
     // A read that began before may have the token of before.
     if (earlier) reader.forget(driverId);
-    earlier?.close(REPLACED, 'connected from elsewhere');
+    earlier?.close(REPLACED, ELSEWHERE);
     void reader.request(driverId);
   }
 
@@ -177,7 +192,7 @@ export function createDriverLive(parts: {
   function obey(socket: DriverSocket, read: DriverMessage): void {
     const { data } = socket;
     if (read.type === 'malformed') strike(socket, 'malformed', read.message);
-    else if (read.type === 'hello') signIn(socket, read.token).catch(failed);
+    else if (read.type === 'hello') signIn(socket, read.token, read.entry).catch(failed);
     else if (data.driverId === null) strike(socket, 'hello_first', 'say hello and wait for the state');
     else if (read.type === 'position') takePosition(socket, data.driverId, read.location);
     else if (read.type === 'duty') changeDuty(socket, data.driverId, read.wish).catch(failed);

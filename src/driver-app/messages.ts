@@ -14,9 +14,19 @@ import { type DutyWish, validateDuty, validateLocation } from './input.ts';
  */
 const CUSTOMER_SHOWN_METERS = 300;
 
+/** When a driver came to the page that says hello. */
+export type Entry = {
+  /** By the page's own clock, which may be wrong: no other page has the same. */
+  readonly sinceMs: number;
+  /** The same by the service's clock, as far as it can be known: at the latest now. */
+  readonly cameMs: number;
+  /** Which of the page's connections since this is; the driver comes with the first one. */
+  readonly connection: number;
+};
+
 /** A message of a driver's phone, as read. */
 export type DriverMessage =
-  | { readonly type: 'hello'; readonly token: string }
+  | { readonly type: 'hello'; readonly token: string; readonly entry: Entry | null }
   | { readonly type: 'position'; readonly location: PositionReport }
   | { readonly type: 'duty'; readonly wish: DutyWish }
   | { readonly type: 'ping' }
@@ -28,9 +38,7 @@ export function readDriverMessage(text: string, nowMs: number): DriverMessage {
   if (!message) return malformed('a message is a JSON object');
   switch (message.type) {
     case 'hello':
-      return typeof message.token === 'string'
-        ? { type: 'hello', token: message.token }
-        : malformed('token is missing');
+      return readHello(message, nowMs);
     case 'duty':
       return readOr(validateDuty(message, nowMs), (wish) => ({ type: 'duty', wish }));
     case 'position':
@@ -40,6 +48,24 @@ export function readDriverMessage(text: string, nowMs: number): DriverMessage {
     default:
       return malformed('type must be hello, position, duty or ping');
   }
+}
+
+/**
+ * An app that does not say when its driver came has no entry. Any time is taken, so that no phone's clock keeps its
+ * driver out; one that is a day fast counts as now, at each hello anew.
+ */
+function readHello(message: JsonObject, nowMs: number): DriverMessage {
+  const { token, since_ms: sinceMs = null, connection = null } = message;
+  if (typeof token !== 'string') return malformed('token is missing');
+  if (sinceMs === null) return { type: 'hello', token, entry: null };
+  if (!isWhole(sinceMs)) return malformed('since_ms is milliseconds since 1970');
+  if (!isWhole(connection) || connection < 1) return malformed('connection is a whole number from 1 on');
+  const cameMs = connection === 1 ? nowMs : Math.min(sinceMs, nowMs);
+  return { type: 'hello', token, entry: { sinceMs, cameMs, connection } };
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
 function readOr<Value>(read: Validated<Value>, toMessage: (value: Value) => DriverMessage): DriverMessage {

@@ -4,7 +4,7 @@ import type { DriverOrder } from '../store/drivers/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 import { Allowance, DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND } from './allowance.ts';
 import type { DutyWish } from './input.ts';
-import { type DriverErrorCode, errorMessage } from './messages.ts';
+import { type DriverErrorCode, type Entry, errorMessage } from './messages.ts';
 
 /** Malformed or surplus messages after which a driver's socket is closed. */
 export const MAX_DRIVER_STRIKES = 50;
@@ -21,6 +21,8 @@ export type DriverSession = {
   driverId: string | null;
   /** Hash of the token that it signed in with. */
   tokenHash: string;
+  /** When the driver came to this phone's page, see `isOutranked`; null where the phone does not say. */
+  entry: Entry | null;
   strikes: number;
   helloTimer: NodeJS.Timeout | null;
   /** The duty the phone asked for last, while an earlier change is being written. */
@@ -42,6 +44,7 @@ export function newSession(address: string, nowMs: number): DriverSession {
     phase: 'new',
     driverId: null,
     tokenHash: '',
+    entry: null,
     strikes: 0,
     helloTimer: null,
     dutyWanted: null,
@@ -54,6 +57,20 @@ export function newSession(address: string, nowMs: number): DriverSession {
 /** Reads the phase anew: during an await the socket may have closed. */
 export function isClosed(session: DriverSession): boolean {
   return session.phase === 'closed';
+}
+
+/**
+ * Whether a page that says hello only comes back, while the driver has come to another one since: an idle page must
+ * not take the place of the phone in use. One that does not say when its driver came goes before the other, and gives
+ * way to the next.
+ *
+ * @param earlier of the driver's socket that is open
+ */
+export function isOutranked(entry: Entry | null, earlier: Entry | null): boolean {
+  if (!entry || !earlier) return false;
+  // A page gave this connection up, and its hello came late.
+  if (entry.sinceMs === earlier.sinceMs) return entry.connection < earlier.connection;
+  return entry.cameMs < earlier.cameMs;
 }
 
 export function stopHelloTimer(session: DriverSession): void {

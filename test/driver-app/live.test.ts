@@ -172,6 +172,56 @@ describe('signing in', () => {
   });
 });
 
+describe('a driver with two pages', () => {
+  /** The next connection of a page that the driver came to so long after the start, by the page's clock. */
+  async function hello(cameMs: number, connection: number): Promise<MemorySocket<DriverSession>> {
+    const socket = await connect();
+    socket.say({ type: 'hello', token: TOKEN, since_ms: NOW_MS + cameMs, connection });
+    await settle();
+    return socket;
+  }
+  const codes = (...sockets: MemorySocket<DriverSession>[]) => sockets.map(({ closed }) => closed?.code ?? null);
+
+  it('keeps the one they came to last, whichever of them reconnects', async () => {
+    const [idle, used] = [await hello(0, 1), await hello(60_000, 2)];
+    expect(codes(idle, used)).toEqual([4409, null]);
+    const back = await hello(0, 2);
+    expect([back.dismissed, ...codes(back, used)]).toEqual([true, 4409, null]);
+    const again = await hello(60_000, 3);
+    expect(codes(used, again)).toEqual([4409, null]);
+    // Gave this one up before, and its hello comes late.
+    expect(codes(await hello(60_000, 2), again)).toEqual([4409, null]);
+    expect(live.connected()).toBe(1);
+  });
+
+  it.each([24, -24])('lets them in where they just came, though a clock is %s hours ahead', async (hours) => {
+    const [aheadMs, minuteMs] = [hours * 3_600_000, 60_000];
+    const wrong = await hello(aheadMs, 1);
+    await pass(minuteMs);
+    const right = await hello(minuteMs, 1);
+    expect(codes(wrong, right)).toEqual([4409, null]);
+    await pass(minuteMs);
+    const wrongAgain = await hello(2 * minuteMs + aheadMs, 1);
+    expect(codes(right, wrongAgain)).toEqual([4409, null]);
+  });
+
+  it('gives way to an app that does not say when they came, and then to any page', async () => {
+    const [page, app] = [await hello(0, 1), await signedIn()];
+    const back = await hello(0, 2);
+    expect(codes(page, app, back)).toEqual([4409, 4409, null]);
+  });
+
+  it.each([{ since_ms: '2026-03-02T15:00:00Z', connection: 1 }, { since_ms: NOW_MS }, { since_ms: 0.5, connection: 1 }])(
+    'is not signed in by a hello that cannot be read: %j',
+    async (entry) => {
+      const socket = await connect();
+      socket.say({ type: 'hello', token: TOKEN, ...entry });
+      await settle();
+      expect([socket.ofType('error').length, live.connected()]).toEqual([1, 0]);
+    },
+  );
+});
+
 describe('a signed-in driver', () => {
   it('is told of every change, the newest last', async () => {
     const socket = await signedIn();

@@ -75,6 +75,7 @@ export async function serveDriver() {
   const actions: string[] = [];
   const heard: string[] = [];
   const duties: object[] = [];
+  const hellos: { readonly since_ms: number; readonly connection: number }[] = [];
   let held: Promise<void> | null = null;
   let refusal: object | null = null;
   let state: State = { on_duty: true, orders: [], stops: [] };
@@ -139,10 +140,11 @@ export async function serveDriver() {
   upgrades.on('connection', (socket) => {
     socket.on('close', () => sockets.delete(socket));
     socket.on('message', (text) => {
-      const { type } = JSON.parse(String(text)) as { type: string };
+      const { type, ...said } = JSON.parse(String(text)) as { type: string } & (typeof hellos)[number];
       if (type === 'position') heard.push(type);
       if (type === 'ping') socket.send('{"type":"pong"}');
       if (type !== 'hello') return;
+      hellos.push(said);
       sockets.add(socket);
       socket.send(JSON.stringify({ type: 'state', ...state }));
     });
@@ -153,6 +155,8 @@ export async function serveDriver() {
     /** What the service has taken: the action, and whom the order is for. */
     actions,
     duties,
+    /** Each hello that the page said. */
+    hellos,
     /** What came of positions and actions, and each answer to an action, in this order. */
     heard,
     /** Lets the answers to actions wait until the function that it returns is called. */

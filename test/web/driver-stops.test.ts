@@ -93,6 +93,13 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect([await link(), fake.sockets()]).toEqual(['reconnecting', 0]);
     await page.clock.runFor(20_000);
     await eventually(link).toBe('live');
+    // By which the service knows the same page again, and that its driver did not come anew.
+    const [{ since_ms: sinceMs } = { since_ms: 0 }] = fake.hellos;
+    expect(Math.abs(Date.now() - sinceMs)).toBeLessThan(3_600_000);
+    expect(fake.hellos.map(({ since_ms, connection }) => [since_ms, connection])).toEqual([
+      [sinceMs, 1],
+      [sinceMs, 2],
+    ]);
   });
 
   it('brings three orders of two stores in one route, with a tick for each parcel of a store', async () => {

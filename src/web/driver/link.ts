@@ -1,5 +1,6 @@
 import { restartWaitMs } from '../../domain/restart.ts';
 import type { Report } from './api.ts';
+import { nowMs } from './clock.ts';
 import { type DriverState, stateOf, type ToldState } from './state.ts';
 
 /** Interval at which a driver's page sends `ping`. */
@@ -33,6 +34,9 @@ const SILENCE_MS = 8_000;
 export class DriverLink {
   readonly #token: string;
   readonly #listener: LinkListener;
+  /** When the driver came to this page: it gives way to one to which they came later, and to no older one. */
+  readonly #sinceMs = Math.round(nowMs());
+  #connections = 0;
   #socket: WebSocket | null = null;
   #live = false;
   #stopped = true;
@@ -90,7 +94,9 @@ export class DriverLink {
     const socket = new WebSocket(url);
     this.#socket = socket;
     this.#expectSomething();
-    socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', token: this.#token }));
+    this.#connections += 1;
+    const hello = { type: 'hello', token: this.#token, since_ms: this.#sinceMs, connection: this.#connections };
+    socket.onopen = () => socket.send(JSON.stringify(hello));
     socket.onmessage = (event) => this.#received(JSON.parse(String(event.data)) as Message);
     socket.onclose = (event) => this.#closed(event);
   }

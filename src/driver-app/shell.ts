@@ -138,6 +138,7 @@ const BAR = html`<p id="duty-for" class="field" hidden><label for="duty-hours">$
 const LEAVE = html`<dialog id="leave" aria-labelledby="leave-title">
 <form class="stack"><h2 id="leave-title">${word('leaveTitle')}</h2>
 <p id="leave-owing">${word('leaveOwing')}</p>
+<p id="leave-duty">${word('leaveDuty')}</p>
 <p>${word('leaveToken')}</p>
 <button id="leave-confirm" type="submit" class="primary danger">${word('signOut')}</button>
 <button type="button" class="quiet wide" data-close>${word('stay')}</button></form>

@@ -35,6 +35,8 @@ export const DRIVER_EN = {
   signOut: 'Sign out',
   leaveTitle: 'Sign out now?',
   leaveOwing: 'What you did is not sent yet. It waits on this phone until you sign in here again.',
+  leaveDuty:
+    'That you go off duty is not sent yet, and signing out drops it: you would stay on duty. Stay signed in until there is a network.',
   leaveToken: 'To sign in again you need your driver token.',
   stay: 'Stay signed in',
 

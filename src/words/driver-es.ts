@@ -31,6 +31,8 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   signOut: 'Cerrar sesión',
   leaveTitle: '¿Cerrar sesión ahora?',
   leaveOwing: 'Lo que hiciste aún no se envió. Espera en este teléfono hasta que entres aquí de nuevo.',
+  leaveDuty:
+    'Tu salida de servicio aún no se envió y se pierde si cierras la sesión: seguirías en servicio. Sigue dentro hasta que haya red.',
   leaveToken: 'Para entrar de nuevo necesitas tu código de conductor.',
   stay: 'Seguir dentro',
 

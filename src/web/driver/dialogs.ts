@@ -16,6 +16,8 @@ export function followDialogs(
     leave(): void;
     /** Whether an action is unsent, which then waits for the driver. */
     owes(): boolean;
+    /** Whether a change of duty is unsent, which is dropped. */
+    dutyWaits(): boolean;
   },
 ): void {
   byId('give-up').addEventListener('click', () => {
@@ -44,6 +46,7 @@ export function followDialogs(
   byId('release').addEventListener('close', () => offerOrders(say, []));
   byId('sign-out').addEventListener('click', () => {
     byId('leave-owing').hidden = !listener.owes();
+    byId('leave-duty').hidden = !listener.dutyWaits();
     byId<HTMLDialogElement>('leave').showModal();
   });
   follow('leave', () => listener.leave());

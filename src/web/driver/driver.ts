@@ -376,6 +376,7 @@ function listen(): void {
     give: (kind, orderIds, reason) => void act(kind, orderIds, reason),
     leave: () => void signOut(),
     owes: () => (session?.queue.waiting.length ?? 0) > 0,
+    dutyWaits: () => session?.dutyWaits ?? false,
   });
   followQuestions();
   window.addEventListener('online', () => session?.wake());

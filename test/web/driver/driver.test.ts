@@ -324,12 +324,16 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await button(phone, 'Go off duty').click();
     await button(phone, 'Sign out').click();
     await phone.page.getByText('It waits on this phone until you sign in here again.').waitFor();
+    expect(await phone.page.locator('#leave-duty').textContent()).toContain('you would stay on duty');
+    expect(await phone.page.locator('#leave-duty').isVisible()).toBe(true);
     await button(phone, 'Stay signed in').click();
     expect(await headline(phone)).toBe('Delivered');
     const signOut = async () => {
       await button(phone, 'Sign out').click();
+      const isWarned = await phone.page.locator('#leave-duty').isVisible();
       await phone.page.locator('#leave-confirm').click();
       await eventually(() => headline(phone)).toBe('Sign in');
+      return isWarned;
     };
     await signOut();
     expect(await tokenOf(phone)).toBe('');
@@ -341,7 +345,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
 
     await phone.goOnline();
     await signIn(phone, await world.newDriver());
-    await signOut();
+    expect(await signOut()).toBe(false);
     await eventually(() => phone.page.locator('#left-behind').textContent()).toContain(waits);
     expect(await world.history(store, order.id)).toEqual(['created', 'driver_assigned', 'picked_up']);
     await signIn(phone, token);

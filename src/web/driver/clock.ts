@@ -1,7 +1,12 @@
+import { read, write } from './store.ts';
+
 /** Difference below which a phone's clock counts as right: a slow reply and a header in whole seconds explain it. */
 const WRONG_MS = 20_000;
 
-let aheadMs = 0;
+const AHEAD = 'sameday-driver-clock-ahead';
+
+/** As an earlier page learned it, so that what is done before there is a network has the right time too. */
+let aheadMs = Number(read(AHEAD)) || 0;
 
 /** By how many milliseconds the service's clock is ahead of the phone's; 0 where that is right, or not known. */
 export function clockAheadMs(): number {
@@ -24,5 +29,6 @@ export function learnClock(date: string | null, sentMs: number, receivedMs: numb
   if (Number.isNaN(writtenMs)) return;
   const middle = writtenMs + 500 - (sentMs + receivedMs) / 2;
   const doubt = WRONG_MS + (receivedMs - sentMs) / 2;
-  aheadMs = Math.abs(middle) <= doubt ? 0 : middle;
+  aheadMs = Math.abs(middle) <= doubt ? 0 : Math.round(middle);
+  write(AHEAD, aheadMs === 0 ? null : String(aheadMs));
 }

@@ -7,6 +7,7 @@ const header = (aheadMs: number) => new Date(PHONE + aheadMs).toUTCString();
 afterEach(() => {
   learnClock(header(0), PHONE, PHONE);
   vi.useRealTimers();
+  vi.unstubAllGlobals();
 });
 
 test('a phone’s clock that is wrong by minutes or hours is corrected by the service’s', () => {
@@ -28,4 +29,19 @@ test('a clock that is right stays as it is, however long the reply took', () => 
   expect(clockAheadMs()).toBe(3_600_500);
   learnClock(header(0), PHONE, PHONE);
   expect(clockAheadMs()).toBe(0);
+});
+
+test('what one page learned holds for the next one from its start', async () => {
+  const kept = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+    removeItem: (key: string) => kept.delete(key),
+  });
+  learnClock(header(-3_600_000), PHONE, PHONE);
+  const next = '../../../src/web/driver/clock.ts?next';
+  const page = (await import(/* @vite-ignore */ next)) as typeof import('../../../src/web/driver/clock.ts');
+  expect(page.clockAheadMs()).toBe(-3_599_500);
+  learnClock(header(0), PHONE, PHONE);
+  expect(kept.size).toBe(0);
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { FileStorage, isFileWasNotFound, toReadable } from '@flystorage/file-storage';
 import { LocalStorageAdapter } from '@flystorage/local-fs';
 
@@ -68,6 +68,15 @@ export function createFolderPhotoStorage(folder: string): PhotoStorage {
     visibility: { visibility: 'private', directoryVisibility: 'private' },
     moves: { retainVisibility: false },
   });
+  /** The subfolders that this process knows to be durable. */
+  const durable = new Set<string>();
+  /** Makes the name of a new photo durable, and those of the folders on the way to it, which may be new too. */
+  async function flushFolders(subfolder: string): Promise<void> {
+    await flushToDisk(subfolder);
+    if (durable.has(subfolder)) return;
+    for (const above of [folder, dirname(folder)]) await flushToDisk(above);
+    durable.add(subfolder);
+  }
   return {
     async put(name, jpeg) {
       const path = photoPath(name);
@@ -76,8 +85,9 @@ export function createFolderPhotoStorage(folder: string): PhotoStorage {
         await storage.write(unfinished, toReadable(jpeg));
         await flushToDisk(join(folder, unfinished));
         await storage.moveFile(unfinished, path);
+        await flushFolders(dirname(join(folder, path)));
       } catch (error) {
-        await storage.deleteFile(unfinished).catch(() => {});
+        for (const left of [unfinished, path]) await storage.deleteFile(left).catch(() => {});
         throw failed(error);
       }
     },
@@ -102,9 +112,12 @@ function failed(error: unknown): PhotoStorageError {
   return new PhotoStorageError(typeof code === 'string' ? code : 'Unknown', { cause: error });
 }
 
-/** Makes a file durable: an order has its photo once `put` resolves, whatever happens to the power. */
+/**
+ * Makes a file durable, or the names in a folder: an order has its photo once `put` resolves, whatever happens to the
+ * power.
+ */
 async function flushToDisk(path: string): Promise<void> {
-  const file = await open(path, 'r+');
+  const file = await open(path);
   try {
     await file.sync();
   } finally {

@@ -1,6 +1,7 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test, vi } from 'vitest';
 import { createFolderPhotoStorage, newPhotoName } from '../../src/photos/photo-storage.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
@@ -20,6 +21,35 @@ test('gives back what was put, until it is removed', async () => {
   await storage.remove(name);
   expect(await storage.get(name)).toBeNull();
   await storage.remove(name);
+});
+
+/** Records what is flushed to the disk: a file by its length, a folder with the names in it. Linux tells the paths. */
+async function recordFlushes(folder: string) {
+  const flushed: string[] = [];
+  const handle = await open(folder);
+  const shared = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const { sync } = shared;
+  const spy = vi.spyOn(shared, 'sync').mockImplementation(function (this: FileHandle) {
+    const path = readlinkSync(`/proc/self/fd/${this.fd}`);
+    const stat = statSync(path);
+    flushed.push(stat.isDirectory() ? `${path}: ${readdirSync(path).sort().join()}` : `${stat.size} bytes`);
+    return sync.call(this);
+  });
+  return { flushed, stop: () => spy.mockRestore() };
+}
+
+test.skipIf(process.platform !== 'linux')('has a photo on the disk, and its name, once it is put', async () => {
+  const { storage, folder } = world();
+  const above = dirname(folder);
+  const { flushed, stop } = await recordFlushes(dirname(above));
+  const [first, second] = [`aa${'0'.repeat(30)}.jpg`, `aa${'1'.repeat(30)}.jpg`];
+  await storage.put(first, PHOTO);
+  const bytes = `${PHOTO.length} bytes`;
+  expect(flushed.splice(0)).toEqual([bytes, `${folder}/aa: ${first}`, `${folder}: aa`, `${above}: photos`]);
+  await storage.put(second, PHOTO);
+  stop();
+  expect(flushed).toEqual([bytes, `${folder}/aa: ${first},${second}`]);
 });
 
 test('puts again over a photo of the same name', async () => {

@@ -101,6 +101,22 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await isLive({ ...phone, page });
   });
 
+  it('keeps the code of a link while the answers are not of the service, or say to come again', async () => {
+    const { code } = await driverWithLink();
+    const phone = await world.newPhone();
+    let answer = { status: 200, json: {} };
+    await phone.page.route('**/driver/sign-in', (route) => route.fulfill(answer));
+    for (const status of [200, 403, 404, 408]) {
+      answer = { status, json: status === 408 ? { success: false, error: { code: 'timeout' } } : {} };
+      await phone.page.goto('about:blank');
+      await phone.page.goto(linkTo(phone, code));
+      await eventually(() => problem(phone)).toContain('No answer from the service');
+    }
+    await phone.page.unroute('**/driver/sign-in');
+    await phone.page.reload();
+    await isLive(phone);
+  });
+
   it('takes a link that is pasted in place of a token, as an installed page gets no link', async () => {
     const { code } = await driverWithLink();
     const phone = await world.newPhone();

@@ -40,7 +40,7 @@ export async function signInByText(text: string): Promise<LinkResult | null> {
 async function resultOf(code: string): Promise<{ readonly result: LinkResult; readonly isFinal: boolean }> {
   const reply = await exchange(code);
   if (reply?.status === 429) return { result: { problem: sayOfPhone('linkTooMany') }, isFinal: false };
-  const isFinal = reply !== null && (reply.token !== null || reply.status < 500);
+  const isFinal = reply !== null && (reply.token !== null || reply.isDead);
   if (!isFinal) return { result: { problem: sayOfPhone('linkLater') }, isFinal };
   write(ATTEMPT, null);
   return { result: reply.token === null ? { problem: sayOfPhone('linkDead') } : { token: reply.token }, isFinal };
@@ -52,8 +52,15 @@ function codeOf(address: string): string | null {
   return at < 0 ? null : address.slice(at + MARK.length);
 }
 
+type Exchanged = {
+  readonly status: number;
+  readonly token: string | null;
+  /** The service says that the code is none; a gateway or a hotel's sign-in page may answer with any status. */
+  readonly isDead: boolean;
+};
+
 /** Null without an answer. */
-async function exchange(code: string): Promise<{ readonly status: number; readonly token: string | null } | null> {
+async function exchange(code: string): Promise<Exchanged | null> {
   const attempt = kept(code) ?? newActionId();
   // Where it cannot be kept, a lost answer costs a new link.
   write(ATTEMPT, `${code} ${attempt}`);
@@ -62,8 +69,10 @@ async function exchange(code: string): Promise<{ readonly status: number; readon
     return await ask(
       { method: 'POST', path: '/driver/sign-in', token: null, body, timeoutMs: REQUEST_MS },
       async (response) => {
-        const said = (await response.json()) as { readonly driver_token?: unknown } | null;
-        return { status: response.status, token: typeof said?.driver_token === 'string' ? said.driver_token : null };
+        const { status } = response;
+        const said = (await response.json()) as { readonly success?: unknown; readonly driver_token?: unknown } | null;
+        const isDead = (status === 400 || status === 401) && said?.success === false;
+        return { status, token: typeof said?.driver_token === 'string' ? said.driver_token : null, isDead };
       },
     );
   } catch {

@@ -68,6 +68,27 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await isLive(opened);
   });
 
+  it('leaves the driver of a newer tab signed in where another one goes on and signs out in an older tab', async () => {
+    const [one, other] = [await driverWithLink(), await driverWithLink()];
+    const phone = await world.newPhone();
+    await signIn(phone, one.token);
+    const newer = { ...phone, page: await phone.context.newPage() };
+    await newer.page.addInitScript('navigator.storage.persist = async () => (globalThis.isPersisted = true)');
+    await newer.page.goto(linkTo(phone, other.code));
+    await isLive(newer);
+    expect(await newer.page.evaluate('globalThis.isPersisted')).toBe(true);
+    const second = await world.newPhone();
+    await signIn(second, one.token);
+    await phone.page.getByRole('button', { name: 'Use this one' }).click();
+    await second.page.locator('#replaced').waitFor();
+    await isLive(phone);
+    await phone.page.locator('#sign-out').click();
+    await phone.page.locator('#leave-confirm').click();
+    await phone.page.locator('#sign-in').waitFor();
+    await newer.page.reload();
+    await isLive(newer);
+  });
+
   it('says that a link is dead on a phone that is signed in, and leaves it so', async () => {
     const { token } = await driverWithLink();
     const phone = await world.newPhone();

@@ -146,6 +146,8 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
   gained = null;
   session?.stop();
   becomeWriter();
+  // Asks the browser not to delete unsent actions.
+  void navigator.storage?.persist?.().catch(() => false);
   session = new Session(token, state, store, {
     changed() {
       if (session?.linkState === 'replaced') screen = 'replaced';
@@ -155,8 +157,7 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
     gained: tellGained,
     lost: tellLost,
     signedOut() {
-      // A sign-in in another tab stays, as its link gives no second token.
-      if ((kept.token() ?? token) === token) kept.signOut();
+      if (isKept(token)) kept.signOut();
       leave(say('tokenRevoked'));
     },
   });
@@ -164,6 +165,11 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
   void ringWhenClosed(token, false);
   await session.start();
   show();
+}
+
+/** Whether the phone keeps no other token: a sign-in in another tab stays, as its link gives no second token. */
+function isKept(token: string): boolean {
+  return (kept.token() ?? token) === token;
 }
 
 function tellGained(orders: readonly DriverOrder[], isFirst: boolean): void {
@@ -237,8 +243,6 @@ async function signIn(event: Event): Promise<void> {
   kept.signIn(token);
   const state = stateOf(answer.value);
   kept.keepState(state);
-  // Asks the browser not to delete unsent actions.
-  void navigator.storage?.persist?.().catch(() => false);
   await enter(token, state);
 }
 
@@ -308,7 +312,7 @@ function goOnDuty(): void {
   const hours = Number(byId<HTMLSelectElement>('duty-hours').value);
   const until = hours > 0 ? new Date(nowMs() + hours * HOUR_MS).toISOString() : null;
   session?.setDuty({ onDuty: true, until });
-  void ringWhenClosed(kept.token() ?? '', true);
+  if (session) void ringWhenClosed(session.token, true);
 }
 
 /** Goes off duty or on again. Whoever has parcels on board is asked, as they keep them. */
@@ -349,11 +353,22 @@ function pressOk(): void {
   show();
 }
 
+/** Signs out, and takes nothing from the driver of another tab. */
 async function signOut(): Promise<void> {
-  void ringNoMore(kept.token() ?? '');
-  await photo.forget();
-  kept.signOut();
+  if (session && isKept(session.token)) {
+    void ringNoMore(session.token);
+    await photo.forget();
+    kept.signOut();
+  }
   leave('');
+}
+
+/** Goes on in this tab: with the newer token of another tab, whose link ended this one's, but as no other driver. */
+function goOnHere(): void {
+  if (!session) return;
+  const state = kept.state();
+  const isSame = state !== null && state.driver_id === session.orders.state.driver_id;
+  void enter((isSame && kept.token()) || session.token, isSame ? state : null);
 }
 
 function listen(): void {
@@ -366,7 +381,7 @@ function listen(): void {
   byId('parcels').addEventListener('change', tick);
   byId('stops').addEventListener('click', goFirst);
   byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
-  byId('use-here').addEventListener('click', () => void enter(kept.token() ?? '', kept.state()));
+  byId('use-here').addEventListener('click', goOnHere);
   byId('refusal-ok').addEventListener('click', pressOk);
   followDialogs(say, {
     giveUp() {

@@ -42,6 +42,7 @@ export class Session {
   readonly queue: ActionQueue;
   /** What the driver carries. */
   readonly orders: Orders;
+  readonly token: string;
   readonly #api: DriverApi;
   readonly #link: DriverLink;
   readonly #position: PositionWatch;
@@ -57,6 +58,7 @@ export class Session {
 
   /** @param state from the service or, without a network, from the phone's storage */
   constructor(token: string, state: DriverState | null, store: DriverStore, listener: SessionListener) {
+    this.token = token;
     this.#listener = listener;
     this.#api = new DriverApi(token);
     this.#link = new DriverLink(token, {

@@ -167,6 +167,33 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(await headline(page)).toBe('Maria');
   });
 
+  it('keeps a handover on a phone that has no room for its photo twice', async () => {
+    const page = await open({ at: north(900) });
+    await eventually(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true);
+    carrying();
+    await eventually(() => headline(page)).toBe('Jordan');
+    await takePhoto(page);
+    await page.evaluate(`(() => {
+      const { put, delete: remove } = IDBObjectStore.prototype;
+      let isFull = true;
+      IDBObjectStore.prototype.put = function (...what) {
+        if (isFull) throw new DOMException('full', 'QuotaExceededError');
+        return put.apply(this, what);
+      };
+      IDBObjectStore.prototype.delete = function (...what) {
+        isFull = false;
+        return remove.apply(this, what);
+      };
+    })()`);
+    await page.context().setOffline(true);
+    await page.locator('#link[data-state=offline]').waitFor();
+    await press(page, 'Delivered');
+    await eventually(() => page.locator('#waiting').textContent()).toBe('Waiting for network: Delivered');
+    await page.reload();
+    await eventually(() => page.locator('#waiting').textContent()).toBe('Waiting for network: Delivered');
+    expect(await headline(page)).toBe('Maria');
+  });
+
   it('tells what was done before it tells where the phone is, which may bring another order', async () => {
     const page = await open({ clock: 'installed' });
     fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });

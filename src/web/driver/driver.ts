@@ -289,8 +289,9 @@ function deliver(stop: Stop, order: DriverOrder, hasCamera = true): void {
   const handOver = async () => {
     const taken = photo.take(order);
     if (!taken && hasCamera) return;
+    // Frees the room that the action with the photo needs on a phone that is full.
+    void photo.forget();
     await session?.act('deliver', [order.id], { photo: taken });
-    await photo.forget();
     show();
   };
   const meters = farFromDoor(freshFix(), stop, HANDOVER_ASK_METERS);

@@ -45,7 +45,8 @@ type Use<Value> = (store: IDBObjectStore) => { readonly result: Value };
 function overIndexedDb(opened: IDBDatabase): DriverStore {
   let database = opened;
   const once = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
-    const transaction = database.transaction(name, mode);
+    // Over the same stores writes run in their order: a photo's draft is gone before the action that has the photo.
+    const transaction = database.transaction(mode === 'readwrite' ? [ACTIONS, DRAFTS] : name, mode);
     const request = use(transaction.objectStore(name));
     await finished(transaction);
     return request.result;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Assets } from '../pages/assets.ts';
 import { pageHeaders, socketOrigin } from '../pages/page-headers.ts';
+import { RELOAD_SOURCE } from '../pages/reload.ts';
 import { anyone, type Reply, type Route } from '../transport/route.ts';
 import { driverShell } from './shell.ts';
 
@@ -87,11 +88,11 @@ function manifestOf(files: { readonly icon: string; readonly largeIcon: string }
   };
 }
 
-/** Only our own files and the preview of a photo load, and only this page may use camera and position. */
+/** Only our own files, RELOAD_SCRIPT and the preview of a photo load, and only this page may use camera and position. */
 function shellHeaders(publicUrl: string | null): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src 'self' ${RELOAD_SOURCE}`,
     "style-src 'self'",
     "img-src 'self' blob:",
     `connect-src 'self' ${socketOrigin(publicUrl)}`.trim(),

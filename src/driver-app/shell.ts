@@ -1,6 +1,7 @@
 import { RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../domain/order.ts';
 import { DRIVER_SILENT_MS } from '../limits.ts';
-import { type Html, html } from '../pages/html.ts';
+import { Html, html } from '../pages/html.ts';
+import { RELOAD_SCRIPT } from '../pages/reload.ts';
 import { DRIVER_EN, type DriverText } from '../words/driver-en.ts';
 import { DRIVER_ES } from '../words/driver-es.ts';
 import { speaker } from '../words/words.ts';
@@ -43,6 +44,7 @@ export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
 <link rel="icon" href="${files.icon}" type="image/svg+xml">
 <link rel="apple-touch-icon" href="${files.touchIcon}">
 <link rel="stylesheet" href="${files.style}">
+<script>${new Html(RELOAD_SCRIPT)}</script>
 <script defer src="${files.script}"></script>
 </head>
 <body>
@@ -50,6 +52,7 @@ export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
 ${NOTICES}
 <main>
 <noscript><p class="notice" data-tone="bad">${say('needsScript')} <span lang="es">${speaker(DRIVER_ES)('needsScript')}</span></p></noscript>
+<p id="unloaded" class="notice" data-tone="bad" hidden>${word('unloaded')} <span lang="es">${speaker(DRIVER_ES)('unloaded')}</span></p>
 ${SIGN_IN}
 ${REPLACED}
 ${WORK}

@@ -13,6 +13,7 @@ export const DRIVER_EN = {
   sandbox: 'Sandbox',
   sandboxHint: 'A trial: no real delivery, charge or text',
   needsScript: 'This page needs JavaScript. Please switch it on for this site.',
+  unloaded: 'This page was not loaded whole. It loads itself again in a moment.',
   insecure:
     'This page is not on https. It may not see where you are, so no orders can reach you, and it does not open without network. Ask for the address that starts with https.',
   ok: 'OK',

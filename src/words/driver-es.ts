@@ -10,6 +10,7 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   sandbox: 'Prueba',
   sandboxHint: 'Una prueba: sin entregas, cobros ni mensajes reales',
   needsScript: 'Esta página necesita JavaScript. Actívalo para este sitio.',
+  unloaded: 'Esta página no se cargó completa. Se vuelve a cargar en un momento.',
   insecure:
     'Esta página no usa https. No puede ver dónde estás, así que no te llegan pedidos, y no se abre sin red. Pide la dirección que empieza con https.',
   ok: 'De acuerdo',

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { RELEASE_REASONS, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts';
 import { driverPageRoutes } from '../../src/driver-app/page.ts';
 import { loadAssets } from '../../src/pages/assets.ts';
+import { RELOAD_SCRIPT, RELOAD_SOURCE } from '../../src/pages/reload.ts';
 import type { Reply } from '../../src/transport/route.ts';
 import { replyOf } from '../http/support.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
@@ -35,7 +36,7 @@ describe('the driver’s page', () => {
     );
     expect(policy.split('; ')).toEqual([
       "default-src 'none'",
-      "script-src 'self'",
+      `script-src 'self' ${RELOAD_SOURCE}`,
       "style-src 'self'",
       "img-src 'self' blob:",
       "connect-src 'self' wss://drive.example",
@@ -45,9 +46,15 @@ describe('the driver’s page', () => {
       "frame-ancestors 'none'",
       "base-uri 'none'",
     ]);
-    const body = String((await routes().page()).body);
+    const body = String((await routes().page()).body).replace(`<script>${RELOAD_SCRIPT}</script>`, '');
     expect(body).not.toMatch(/ style=| on\w+=|<script(?![^>]* src=)|<style/);
     expect(body).not.toMatch(/https?:\/\//);
+  });
+
+  it('loads itself again where its script is of another build, by a script that stands before it', async () => {
+    const body = String((await routes().page()).body);
+    expect(body.indexOf(`<script>${RELOAD_SCRIPT}</script>`)).toBeGreaterThan(0);
+    expect(body.indexOf(RELOAD_SCRIPT)).toBeLessThan(body.indexOf('driver-AAAA.js'));
   });
 
   it('may use camera and position, and tells nobody where it was', async () => {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { PositionReport } from '../dispatch/positions.ts';
 import { isThere, type WaitPlace } from '../domain/idle-wait.ts';
-import { bestRoute, type Stop } from '../domain/route.ts';
+import type { Stop } from '../domain/route.ts';
+import { shownRoute } from '../domain/shown-route.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { isJsonObject, type JsonObject } from '../http/json.ts';
 import type { Validated } from '../http/validate.ts';
@@ -95,7 +96,7 @@ function parseObject(text: string): JsonObject | null {
 export function driverStateOnWire(state: DriverState, at: Point | null, nowMs: number) {
   const { orders, vehicle } = state;
   const carried = orders.map((order) => order.carried);
-  const { stops } = bestRoute({ from: at, atMs: nowMs, vehicle }, carried);
+  const { stops } = shownRoute({ from: at, atMs: nowMs, vehicle }, carried);
   const shown = new Map(orders.map((order) => [order.id, orderOnWire(order, seesCustomer(order, at))]));
   const [next] = stops;
   const wait = waitOf(state, at);

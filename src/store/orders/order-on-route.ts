@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Fragment, Row, Sql } from 'postgres';
-import { bestRoute, type Stop } from '../../domain/route.ts';
+import { type ShownRoute, shownRoute } from '../../domain/shown-route.ts';
 import type { PlaceOnRoute } from '../../domain/tracked.ts';
 import type { Vehicle } from '../../domain/vehicle.ts';
 import { POSITION_FRESH_MS } from '../../limits.ts';
@@ -53,7 +53,7 @@ type CarriedJson = {
 
 /** The place of an order on its driver's route; null where no driver is under way with it. */
 export function placeOnRoute(orderId: string, route: RouteJson | null): PlaceOnRoute | null {
-  return route && placeAmong(orderId, stopsOf(route), route);
+  return route && placeAmong(orderId, shownOf(route), route);
 }
 
 /**
@@ -62,26 +62,28 @@ export function placeOnRoute(orderId: string, route: RouteJson | null): PlaceOnR
  * to another door first.
  */
 export async function placesOnRoutes(rows: readonly Row[]): Promise<ReadonlyMap<string, PlaceOnRoute | null>> {
-  const routes = new Map<string, readonly Stop[]>();
+  const routes = new Map<string, ShownRoute>();
   const places = new Map<string, PlaceOnRoute | null>();
   let parcels = 0;
   for (const { id, driver_id: driverId, on_route } of rows) {
     const route: RouteJson | null = on_route;
     if (!route) continue;
-    if (!routes.has(driverId)) {
+    let shown = routes.get(driverId);
+    if (!shown) {
       parcels += route.orders.length;
       if (parcels > MAX_TURN_PARCELS) {
         await nextTurn();
         parcels = route.orders.length;
       }
-      routes.set(driverId, stopsOf(route));
+      shown = shownOf(route);
+      routes.set(driverId, shown);
     }
-    places.set(id, placeAmong(id, routes.get(driverId) ?? [], route));
+    places.set(id, placeAmong(id, shown, route));
   }
   return places;
 }
 
-function stopsOf(route: RouteJson): readonly Stop[] {
+function shownOf(route: RouteJson): ShownRoute {
   const { at_ms: atMs, vehicle, lat, lng } = route;
   const carried = route.orders.map((row) =>
     toCarried({
@@ -92,10 +94,10 @@ function stopsOf(route: RouteJson): readonly Stop[] {
     }),
   );
   const from = lat === null || lng === null ? null : { lat, lng };
-  return bestRoute({ from, atMs, vehicle }, carried).stops;
+  return shownRoute({ from, atMs, vehicle }, carried);
 }
 
-function placeAmong(orderId: string, stops: readonly Stop[], route: RouteJson): PlaceOnRoute | null {
+function placeAmong(orderId: string, { stops, atMs }: ShownRoute, route: RouteJson): PlaceOnRoute | null {
   const index = stops.findIndex(({ kind, orderIds }) => kind === 'dropoff' && orderIds.includes(orderId));
   const door = stops[index];
   if (!door) return null;
@@ -110,7 +112,7 @@ function placeAmong(orderId: string, stops: readonly Stop[], route: RouteJson): 
     isNext: before.every((stop) => stop === fetch),
     readyAtMs: fetch && Math.max(...together.map(({ ready_at: readyAt }) => Date.parse(readyAt))),
     deliverAfterMs: own?.deliver_after ? Date.parse(own.deliver_after) : undefined,
-    doorInMinutes: isFresh ? (door.arriveMs - route.at_ms) / 60_000 : null,
+    doorInMinutes: isFresh ? (door.arriveMs - atMs) / 60_000 : null,
     door: own ? (doorOf(own)[0] ?? null) : null,
     otherDoors: others.flatMap(doorOf),
   };

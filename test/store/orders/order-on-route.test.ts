@@ -54,3 +54,13 @@ it('is found for many orders in several turns, once for each driver', async () =
   for (const { id, on_route } of rows) expect(places.get(id)).toEqual(placeOnRoute(id, on_route));
   expect(places.size).toBe(24);
 });
+
+it('is told for a second as it was planned, unless anything of the route is another', () => {
+  const waiting = route(parcel('a', 'driver_assigned', 7));
+  const place = placeOnRoute('a', waiting);
+  expect(placeOnRoute('a', { ...waiting, at_ms: NOW + 1_000 })).toEqual(place);
+  const later = placeOnRoute('a', { ...waiting, at_ms: NOW + 30_000 });
+  expect(later?.doorInMinutes).toBeCloseTo((place?.doorInMinutes ?? 0) - 0.5, 6);
+  const ready = route(parcel('a', 'driver_assigned'));
+  expect(placeOnRoute('a', { ...ready, at_ms: NOW + 1_000 })).not.toEqual(place);
+});

@@ -1,10 +1,15 @@
 /** Makes a read that everybody shares who asks while it is under way; whoever asks later has it made anew. */
 export function sharedRead<Read>(read: () => Promise<Read>): () => Promise<Read> {
-  let underWay: Promise<Read> | null = null;
-  return () => {
-    underWay ??= read().finally(() => {
-      underWay = null;
-    });
-    return underWay;
+  const readShared = sharedReads(read);
+  return () => readShared('');
+}
+
+/** The same for reads by a key. Those that are under way take memory, and no others. */
+export function sharedReads<Read>(read: (key: string) => Promise<Read>): (key: string) => Promise<Read> {
+  const underWay = new Map<string, Promise<Read>>();
+  return (key) => {
+    const reading = underWay.get(key) ?? read(key).finally(() => underWay.delete(key));
+    underWay.set(key, reading);
+    return reading;
   };
 }

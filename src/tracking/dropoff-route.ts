@@ -29,6 +29,7 @@ const WINDOW_SECONDS = 60;
  * `PUT /track/{token}/dropoff`: the customer's notes for the door, until the pickup. Sending the same again
  * changes nothing. Only orders whose notes were changed in the last minute take memory.
  *
+ * @param parts.read begins after its call, as it shows what was just changed
  * @param parts.viewOf the page's view of an order
  */
 export function dropoffRoute(parts: {

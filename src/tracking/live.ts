@@ -10,6 +10,7 @@ import {
 } from '../limits.ts';
 import { type Matcher, positionOf } from '../matcher/matcher.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
+import { sharedReads } from '../shared-read.ts';
 import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
@@ -84,6 +85,7 @@ export function createTracking(parts: {
   const watchedOrders = new Map<string, Watched>();
   const ordersOf = new OrdersOfDrivers();
   const lookups = new Lookups();
+  const findByToken = sharedReads((token) => store.findTrackedByToken(token));
   let sockets = 0;
   const reader = createLatestReader({ read: (ids) => store.findTrackedByIds(ids), apply, failed });
 
@@ -201,7 +203,7 @@ export function createTracking(parts: {
     async accept({ params: [token], remoteAddress }) {
       if (token === undefined || !isTrackingToken(token)) return { refuse: 404 };
       try {
-        const found = await lookups.run(remoteAddress, async () => ({ order: await store.findTrackedByToken(token) }));
+        const found = await lookups.run(remoteAddress, async () => ({ order: await findByToken(token) }));
         if (!found) return { refuse: 503 };
         if (!found.order) return { refuse: 404 };
         if (isGone(found.order, now())) return { refuse: 410 };

@@ -7,6 +7,7 @@ import { type Matcher, positionOf } from '../matcher/matcher.ts';
 import type { Assets } from '../pages/assets.ts';
 import { pageHeaders } from '../pages/page-headers.ts';
 import { RELOAD_SOURCE } from '../pages/reload.ts';
+import { sharedReads } from '../shared-read.ts';
 import type { Store } from '../store/store.ts';
 import { json } from '../transport/reply.ts';
 import { anyone, type Reply, type RequestHead, type Route } from '../transport/route.ts';
@@ -48,7 +49,8 @@ export function trackingRoutes(parts: {
     icon: assets.path('icon.svg'),
   };
 
-  const read = createLinkReader(store, now);
+  const readAnew = createLinkReader(store, now);
+  const read = sharedReads(readAnew);
   const viewOf = (order: TrackedOrder) => trackingView(order, positionOf(matcher, order.driverId), now());
 
   function message(status: number, notice: Notice, language: Language): Reply {
@@ -94,7 +96,7 @@ export function trackingRoutes(parts: {
     get('/track/:token', page),
     { ...get('/track/:token/status', status), operation: getTracking },
     { ...get('/track/:token/photo', photo), operation: getTrackingPhoto },
-    dropoffRoute({ read, viewOf, changeDropoff: parts.changeDropoff }),
+    dropoffRoute({ read: readAnew, viewOf, changeDropoff: parts.changeDropoff }),
     get('/assets/:name', asset),
   ];
 }

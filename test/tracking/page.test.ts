@@ -23,9 +23,11 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 function routes(order: ReturnType<typeof assigned> | Error | null, settings: { sandbox?: boolean } = {}) {
   const failures: unknown[] = [];
+  const lookups: string[] = [];
   const made = trackingRoutes({
     store: {
       async findTrackedByToken(token) {
+        lookups.push(token);
         if (order instanceof Error) throw order;
         return token === TOKEN ? order : null;
       },
@@ -45,8 +47,17 @@ function routes(order: ReturnType<typeof assigned> | Error | null, settings: { s
     asset: (name: string, acceptEncoding: string) =>
       replyOf(made, '/assets/:name', name, { 'accept-encoding': acceptEncoding }),
     failures,
+    lookups,
   };
 }
+
+it('looks a link up once for all who ask for it at once, and anew for who asks later', async () => {
+  const { page, status, lookups } = routes(pickedUp());
+  await Promise.all([page(TOKEN), status(TOKEN), status(TOKEN), page('x'.repeat(24))]);
+  expect(lookups).toEqual([TOKEN, 'x'.repeat(24)]);
+  await status(TOKEN);
+  expect(lookups).toHaveLength(3);
+});
 
 describe('the page', () => {
   it('says the essentials in its markup', async () => {

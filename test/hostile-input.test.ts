@@ -96,6 +96,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
   writeFileSync(join(folder, 'a.js'), '');
   const assets = loadAssets(folder);
   const none = async () => ({ orders: [], next: null });
+  const noEvents = async () => ({ events: [], nextCursor: '0', isUnknown: false, lostBefore: null });
   const list = ordersList({
     stores: letIn(storeReader({ retailerId: 'store' })),
     store: { listStoreOrders: none, listOrdersOfStores: none },
@@ -113,8 +114,9 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
   const stripeSignatures = createStripeSignatures(['whsec_test']);
   const events = eventsRoute({
     stores: letIn(storeReader({ retailerId: 'store' })),
-    store: { readEvents: async () => ({ events: [], nextCursor: '0', isUnknown: false, lostBefore: null }) },
+    store: { readEvents: noEvents, readEventsOfStores: noEvents },
     reads: createReadRates(0),
+    turns: createListTurns(),
     waits: new EventWaits(),
     cursors: new EventCursors({ key: Buffer.alloc(32), plainUntil: new Date(0) }, () => 0),
   });

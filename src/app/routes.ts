@@ -136,7 +136,7 @@ export function apiRoutes(
           }),
         ]
       : []),
-    eventsRoute({ stores: readers, reads, store, waits: parts.eventWaits, cursors: parts.eventCursors }),
+    eventsRoute({ stores: readers, reads, turns, store, waits: parts.eventWaits, cursors: parts.eventCursors }),
     ...webhookRoutes({ stores: readers, reads, store, sandbox }),
     ...webhookDeliveryRoutes({ stores: readers, reads, turns, store }),
     webhookTestRoute({ stores: readers, store, client: parts.webhookClient, now: parts.clock.now }),

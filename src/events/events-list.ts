@@ -1,6 +1,7 @@
 import type { Authenticator } from '../http/credentials.ts';
 import { MAX_EVENT_WAIT_SECONDS } from '../http/field-errors.ts';
 import { wrongNames } from '../http/input.ts';
+import type { ListTurns } from '../http/list-turns.ts';
 import { asAvailable } from '../http/outcomes.ts';
 import type { StoreReader } from '../http/readers.ts';
 import { listEvents } from '../http/routes/store-operations.ts';
@@ -32,18 +33,19 @@ below(
 type EventQuery = { readonly after: EventsAfter | null; readonly limit: number; readonly waitMs: number };
 
 /**
- * `GET /events?after=&limit=&wait=`: what happened to the orders of a store, or of an
- * organization's stores, in the order of its numbers. Where
- * nothing has, it waits for up to `wait` seconds.
+ * `GET /events?after=&limit=&wait=`: what happened to the orders of a store, or of an organization's stores, in the
+ * order of its numbers. Where nothing has, it waits for up to `wait` seconds. Reads of an organization, which may look
+ * at 20,000 entries, take turns with its lists.
  */
 export function eventsRoute(parts: {
   readonly stores: Pick<Authenticator<StoreReader>, 'authenticate'>;
   readonly reads: StoreRates;
-  readonly store: Pick<Store, 'readEvents'>;
+  readonly turns: ListTurns;
+  readonly store: Pick<Store, 'readEvents' | 'readEventsOfStores'>;
   readonly waits: Pick<EventWaits, 'untilFound'>;
   readonly cursors: EventCursors;
 }): Route<StoreReader> {
-  const { stores, reads, store, waits, cursors } = parts;
+  const { stores, reads, turns, store, waits, cursors } = parts;
   return {
     method: 'get',
     pattern: '/events',
@@ -54,12 +56,15 @@ export function eventsRoute(parts: {
       const { after, limit, waitMs } = valid(readQuery(head.query, cursors));
       await countRead(reads, reader, alwaysReplyWith);
       const { id: holderId, retailerIds } = reader;
-      const read = (ids: readonly string[]) => asAvailable(store.readEvents(ids, after, limit));
+      const read = (by: StoreReader) =>
+        by.kind === 'store'
+          ? asAvailable(store.readEvents(by.id, after, limit))
+          : asAvailable(turns.run(by.id, () => store.readEventsOfStores(by.retailerIds, after, limit)));
       // What the key may read can change while it waits.
-      const readAnew = async () => read((await stores.authenticate(head)).retailerIds);
+      const readAnew = async () => read(await stores.authenticate(head));
       const page =
         waitMs === 0
-          ? await read(retailerIds)
+          ? await read(reader)
           : await waits.untilFound({ holderId, retailerIds, waitMs, signal }, readAnew, isFound);
       if (page.isUnknown) valid({ fields: [{ field: 'after', message: 'is beyond the last event' }] });
       const { lostBefore } = page;

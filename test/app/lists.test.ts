@@ -93,28 +93,32 @@ const partsWith = (given: object) =>
     get: (parts, name) => (parts as Record<PropertyKey, unknown>)[name] ?? (anything as never)[name],
   });
 
-test('lists of orders and of deliveries of one store take turns together', async () => {
+test.each([
+  [
+    'lists of orders and of deliveries of one store',
+    newSecret('api_key', 'test'),
+    ['/orders', '/webhooks/:id/deliveries'],
+  ],
+  ['lists of orders and events of a chain', newSecret('organization_key', 'test'), ['/orders', '/events']],
+] as const)('%s take turns together', async (_what, key, patterns) => {
   const ended = gate();
   let reading = 0;
   const read = async () => {
     reading++;
     await ended.opened;
-    return { orders: [], deliveries: [], next: null };
+    return { orders: [], deliveries: [], events: [], next: null };
   };
   const retailerId = newId();
   const stores = { find: async () => ({ retailerId }) };
+  const organizations = { find: async () => ({ organizationId: retailerId, retailerIds: [retailerId] }) };
   const parts = partsWith({
     config: partsWith({ readRate: 0 }),
-    credentials: partsWith({ stores }),
-    store: { listStoreOrders: read, listDeliveriesOf: read },
+    credentials: partsWith({ stores, organizations }),
+    store: { listStoreOrders: read, listOrdersOfStores: read, listDeliveriesOf: read, readEventsOfStores: read },
   });
   const routes = apiRoutes(parts as never);
-  const headers = { authorization: `Bearer ${newSecret('api_key', 'test')}` };
-  const kinds = [
-    ['/orders', ''],
-    ['/webhooks/:id/deliveries', newId()],
-  ] as const;
-  const lists = kinds.flatMap(([pattern, id]) => [1, 2, 3].map(() => replyOf(routes, pattern, id, headers)));
+  const headers = { authorization: `Bearer ${key}` };
+  const lists = patterns.flatMap((pattern) => [1, 2, 3].map(() => replyOf(routes, pattern, newId(), headers)));
   await new Promise(setImmediate);
   expect(reading).toBe(MAX_LISTS_PER_STORE);
   ended.open();

@@ -5,6 +5,7 @@ import { EventWaits } from '../../src/events/event-waits.ts';
 import { eventsRoute } from '../../src/events/events-list.ts';
 import { unauthorized } from '../../src/http/credentials.ts';
 import { MAX_EVENT_WAIT_SECONDS } from '../../src/http/field-errors.ts';
+import { createListTurns } from '../../src/http/list-turns.ts';
 import { type StoreReader, storeReader } from '../../src/http/readers.ts';
 import { createReadRates } from '../../src/http/store-rate.ts';
 import type { EventPage } from '../../src/store/events/events.ts';
@@ -41,15 +42,15 @@ async function startEvents(pages: Partial<EventPage>[] = [], rate = 0, requestDe
   const access = { authenticate: async (): Promise<StoreReader> => storeReader({ retailerId }) };
   const asked: unknown[] = [];
   const waits = new EventWaits();
+  const read = async (...query: unknown[]) => {
+    asked.push(query);
+    return { ...EMPTY, ...pages.shift() };
+  };
   const route = eventsRoute({
     stores: { authenticate: () => access.authenticate() },
     reads: createReadRates(rate),
-    store: {
-      async readEvents(...query) {
-        asked.push(query);
-        return { ...EMPTY, ...pages.shift() };
-      },
-    },
+    turns: createListTurns(),
+    store: { readEvents: read, readEventsOfStores: read },
     waits,
     cursors: PLAIN,
   });
@@ -74,7 +75,7 @@ test('gives the events of a page, and where the next one begins', async () => {
     status: 200,
     body: { success: true, events: [EVENT], next_cursor: '8' },
   });
-  expect(asked).toEqual([[[retailerId], { number: '7', isPlain: true }, 1]]);
+  expect(asked).toEqual([[retailerId, { number: '7', isPlain: true }, 1]]);
 });
 
 test('begins with what is kept without a cursor, and with 0', async () => {
@@ -82,8 +83,8 @@ test('begins with what is kept without a cursor, and with 0', async () => {
   expect((await ask('')).body).toEqual({ success: true, events: [], next_cursor: '0' });
   await ask('after=0&wait=0');
   expect(asked).toEqual([
-    [[retailerId], null, 50],
-    [[retailerId], null, 50],
+    [retailerId, null, 50],
+    [retailerId, null, 50],
   ]);
 });
 

@@ -65,7 +65,7 @@ test('the store hears of it by webhook and in its events, as of any other event'
   await write(orderId, earlierMs);
   const [event] = await told(orderId);
   while ((await me.numberEvents()).isMore);
-  const { events } = await me.readEvents([store.retailerId], null, 1_000);
+  const { events } = await me.readEvents(store.retailerId, null, 1_000);
   const heard = events.filter(({ type, data }) => type === 'order.estimate_changed' && data.order_id === orderId);
   expect(heard).toEqual([
     {

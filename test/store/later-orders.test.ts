@@ -183,7 +183,7 @@ describe('events', () => {
     const later = await addLater();
     const { committed } = await add({}, undefined, await addDriverRow(sql));
     while ((await me.numberEvents()).isMore);
-    const { events } = await me.readEvents([store.retailerId], null, 100);
+    const { events } = await me.readEvents(store.retailerId, null, 100);
     const of = (id: string) => events.filter(({ data }) => data.order_id === id).map(({ data }) => data);
     expect(of(later.id)).toMatchObject([
       {
@@ -200,7 +200,7 @@ describe('events', () => {
       update dropoff_addresses a set lat = o.pickup_lat + 0.05, lng = o.pickup_lng - 0.01, accuracy_meters = 20,
         point_source = 'geocoder'
       from orders o where o.id = ${later.id} and a.id = o.dropoff_address_id`;
-    const { events: again } = await me.readEvents([store.retailerId], null, 100);
+    const { events: again } = await me.readEvents(store.retailerId, null, 100);
     const [found] = again.filter(({ data }) => data.order_id === later.id).map(({ data }) => data);
     const [tracked] = (await me.findTrackedByIds([later.id])).values();
     expect(found?.estimated_delivery).toEqual(tracked?.planned);

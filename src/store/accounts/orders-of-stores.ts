@@ -13,12 +13,16 @@ import {
 } from '../orders/orders-list.ts';
 
 /**
- * Orders of each store that a page of an organization's list looks at, where LIST_SCAN_ROWS shared among its
- * stores would be fewer. With MAX_ORGANIZATION_STORES it looks at 20,000, in under 0.1 s. Below LIST_SCAN_ROWS.
+ * Orders, or events, of each store that a page of an organization's list looks at, where LIST_SCAN_ROWS shared among
+ * its stores would be fewer. With MAX_ORGANIZATION_STORES it looks at 20,000, in under 0.1 s. Below LIST_SCAN_ROWS.
  */
 export const LIST_SCAN_ROWS_PER_STORE = 20;
 
 below({ LIST_SCAN_ROWS_PER_STORE }, { LIST_SCAN_ROWS });
+
+/** Rows of each of so many stores that a page looks at. */
+export const scanShare = (stores: number): number =>
+  Math.max(LIST_SCAN_ROWS_PER_STORE, Math.ceil(LIST_SCAN_ROWS / Math.max(1, stores)));
 
 /**
  * The orders of several stores, as `listStoreOrders` lists those of one, each with its `retailer_id`. A page
@@ -38,7 +42,7 @@ export function listOrdersOfStores(
     return readOrderPage(sql, looked, filter, LIST_SCAN_ROWS, true);
   }
   const rare = rareStatus(sql, status);
-  const share = Math.max(LIST_SCAN_ROWS_PER_STORE, Math.ceil(LIST_SCAN_ROWS / Math.max(1, retailerIds.length)));
+  const share = scanShare(retailerIds.length);
   const isDense = (status === null || rare) && !filter.createdAfter && !filter.createdBefore;
   const scanRows = isDense ? Math.min(share, limit + 1) : share;
   const isWanted = sql`

@@ -1,4 +1,6 @@
+import type { Sql } from 'postgres';
 import type { StoreEvent } from '../../domain/store-event.ts';
+import { scanShare } from '../accounts/orders-of-stores.ts';
 import type { Db } from '../db.ts';
 import { jobsAsJson, NOTICE_IDS } from '../fragments.ts';
 import { type OutboxRow, parseOutboxRows } from '../outbox-rows.ts';
@@ -99,36 +101,67 @@ export type EventPage = {
 };
 
 /**
- * The events of stores behind a number, oldest first. Of a page that is not full the next cursor is the last
+ * The events of a store behind a number, oldest first. Of a page that is not full the next cursor is the last
  * number of all stores, so that the cursor of a store without events does not grow old.
  *
- * @param afterCursor null begins with the oldest event that is kept
+ * @param after null begins with the oldest event that is kept
  */
-export async function readEvents(
+export function readEvents(
   { sql }: Db,
+  retailerId: string,
+  after: EventsAfter | null,
+  limit: number,
+): Promise<EventPage> {
+  return readPage(sql, [retailerId], after, limit);
+}
+
+/**
+ * The same of several stores, on the connections for lists. A page ends early, though never without an event, where
+ * the events of one store that were looked at end: others of it may come before what follows.
+ *
+ * @param retailerIds up to MAX_ORGANIZATION_STORES
+ */
+export function readEventsOfStores(
+  { lists }: Db,
+  retailerIds: readonly string[],
+  after: EventsAfter | null,
+  limit: number,
+): Promise<EventPage> {
+  return readPage(lists, retailerIds, after, limit);
+}
+
+async function readPage(
+  sql: Sql,
   retailerIds: readonly string[],
   afterCursor: EventsAfter | null,
   limit: number,
 ): Promise<EventPage> {
   const after = afterCursor?.number ?? null;
   const lastKnown = afterCursor?.isPlain ? sql`head.plain_number` : sql`head.number`;
+  const share = Math.min(limit, scanShare(retailerIds.length));
   // One snapshot: numbers are committed in their order, so it has every event up to its last number.
   const [row] = await sql`
+    with looked as materialized (
+      select own.* from unnest(${[...retailerIds]}::uuid[]) store(id) cross join lateral (
+        select number, row_number() over (order by number) as nth from store_events
+        where retailer_id = store.id and number > coalesce(${after}::bigint, 0) order by number limit ${share}) own
+    ), horizon as (
+      select min(number) as number from looked where nth = ${share}
+    ), page as (
+      select k.number from looked k cross join horizon h where h.number is null or k.number <= h.number
+      order by k.number limit ${limit}
+    )
     select head.number::text as head, ${after}::bigint > ${lastKnown} as is_unknown,
       case when head.pruned_number > ${after}::bigint then head.pruned_at end as lost_before,
+      (select number is not null from horizon) as ends_early,
       (select coalesce(json_agg(json_build_object('cursor', e.number::text, ${eventMembers(sql, sql`e`)})
           order by e.number), '[]')
-       from (
-         select own.* from unnest(${[...retailerIds]}::uuid[]) store(id) cross join lateral (
-           select * from store_events s where s.retailer_id = store.id and s.number > coalesce(${after}::bigint, 0)
-           order by s.number limit ${limit}) own
-         order by own.number limit ${limit}
-       ) e) as events
+       from store_events e where e.number = any(array(select number from page))) as events
     from event_head head`;
   const events: readonly StoreEvent[] = row?.events ?? [];
   return {
     events,
-    nextCursor: (events.length === limit ? events.at(-1)?.cursor : row?.head) ?? '0',
+    nextCursor: (events.length === limit || row?.ends_early ? events.at(-1)?.cursor : row?.head) ?? '0',
     isUnknown: row?.is_unknown ?? false,
     lostBefore: row?.lost_before ?? null,
   };

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { STORE_EVENT_TYPES } from '../../../src/domain/store-event.ts';
+import { MAX_ORGANIZATION_STORES } from '../../../src/limits.ts';
 import { connect } from '../../../src/postgres/connect.ts';
+import { LIST_SCAN_ROWS_PER_STORE } from '../../../src/store/accounts/orders-of-stores.ts';
 import { freshDatabase } from '../../harness/database.ts';
 import { UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
@@ -21,7 +23,7 @@ async function numbered(): Promise<{ number: number; orderId: string; sequence: 
 const lastNumber = async () => Number(await store.readLastEvent());
 const behind = (number: string) => ({ number, isPlain: false });
 const read = (after: string | null, limit = 100) =>
-  store.readEvents([retailerId], after === null ? null : behind(after), limit);
+  store.readEvents(retailerId, after === null ? null : behind(after), limit);
 
 test('every step of an order is an event with the state that it left, and those of a statement stand together', async () => {
   const driverId = await newDriver();
@@ -212,9 +214,9 @@ test('a restored copy of the tables goes on with the next number, and cursors st
         select * from json_populate_recordset(null::${table}, ${row?.all}::text::json)`;
     }
     const again = storeOf(copy.sql, 'restored');
-    expect((await again.readEvents([retailerId], null, 100)).events).toEqual(events);
+    expect((await again.readEvents(retailerId, null, 100)).events).toEqual(events);
     expect(await again.numberEvents()).toMatchObject({ events: 1 });
-    const page = await again.readEvents([retailerId], behind(nextCursor), 100);
+    const page = await again.readEvents(retailerId, behind(nextCursor), 100);
     expect(page.events.map(({ cursor, type }) => [cursor, type])).toEqual([
       [String(Number(nextCursor) + 1), 'order.created'],
     ]);
@@ -241,7 +243,7 @@ test('a plain number is known up to the last one that was shown as such, so that
   await tell();
   const last = await lastNumber();
   const isUnknown = async (number: number) =>
-    (await store.readEvents([retailerId], { number: String(number), isPlain: true }, 100)).isUnknown;
+    (await store.readEvents(retailerId, { number: String(number), isPlain: true }, 100)).isUnknown;
   await sql`update event_head set plain_number = number - 1, plain_until = now() - interval '1 second'`;
   expect([await isUnknown(last - 1), await isUnknown(last), await isUnknown(last + 1)]).toEqual([false, true, true]);
   // While a process of the version before may be at work, it shows what is given, by itself too.
@@ -266,9 +268,27 @@ test('a store reads its own events alone, and a reader of several stores reads t
   await newOrder();
   await tell();
   expect((await read(null)).events.every(({ data }) => data.retailer_id === own)).toBe(true);
-  const { events } = await store.readEvents([elsewhere, own], null, 100);
+  const { events } = await store.readEventsOfStores([elsewhere, own], null, 100);
   expect(events.map(({ data }) => data.retailer_id)).toEqual([own, elsewhere, own]);
   expect(events[0]?.data.order_id).toBe(mine);
+  const full = await store.readEventsOfStores([elsewhere, own], null, 2);
+  expect([full.events, full.nextCursor]).toEqual([events.slice(0, 2), events[1]?.cursor]);
+});
+
+test('pages of many stores end where the part of one of them ends, and none of their events is left out', async () => {
+  const chain = Array.from({ length: MAX_ORGANIZATION_STORES }, () => crypto.randomUUID());
+  const [busy = '', quiet = ''] = chain;
+  const stores = [quiet, ...Array<string>(LIST_SCAN_ROWS_PER_STORE + 2).fill(busy), quiet];
+  await sql`
+    with head as (update event_head set number = number + ${stores.length} returning number)
+    insert into store_events
+    select number - ${stores.length} + s.nth, gen_random_uuid(), 1, s.id, 'order.created', now(), 'x', 'y'
+    from head, unnest(${stores}::uuid[]) with ordinality s(id, nth)`;
+  const first = await store.readEventsOfStores(chain, null, 100);
+  expect(first.events).toHaveLength(1 + LIST_SCAN_ROWS_PER_STORE);
+  const second = await store.readEventsOfStores(chain, behind(first.nextCursor), 100);
+  expect([...first.events, ...second.events].map(({ data }) => data.retailer_id)).toEqual(stores);
+  expect(second.nextCursor).toBe(String(await lastNumber()));
 });
 
 test('old events are deleted in steps, the last number stays, and an old cursor hears of it', async () => {

@@ -174,7 +174,7 @@ describe('the record of a planned assignment', () => {
     const told = found?.events.find(({ type }) => type === 'driver_assigned');
     expect(told?.data).toEqual({ driver_id: chosen, distance_meters: 812 });
     while ((await me.numberEvents()).isMore);
-    const { events } = await me.readEvents([store.retailerId], null, 1_000);
+    const { events } = await me.readEvents(store.retailerId, null, 1_000);
     expect(events.map(({ type }) => type)).toContain('order.assigned');
     expect(JSON.stringify(events)).not.toMatch(/"cost"/);
     expect(JSON.stringify(events)).not.toContain(other);

@@ -125,7 +125,7 @@ export function apiRoutes(
     ordersList({ stores: readers, reads, turns, store, matcher, now: parts.clock.now }),
     ordersCancel({ stores: storesOnly, rates: createStoreRates(config.storeRate, 'cancels'), dispatch }),
     ordersCancellation({ stores: storesOnly, reads, store }),
-    ordersCharge({ stores: storesOnly, dispatch }),
+    ordersCharge({ stores: storesOnly, reads, dispatch }),
     ordersPhoto({ stores: storesOnly, reads, photos }),
     accountRoute({ stores: storesOnly, reads, store, settings: accountSettings(config) }),
     ...(sandbox

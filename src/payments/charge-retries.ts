@@ -20,13 +20,14 @@ export function createChargeRetries(perHour: number) {
       retry: () => Promise<Outcome>,
       counts: (outcome: Outcome) => boolean,
     ): Promise<Outcome> {
-      const over = await counter.consume(retailerId).then(
-        () => null,
-        (refused: unknown) => refused,
-      );
-      if (over) throw tooMany(perHour, over);
       let isCounted = false;
       try {
+        // A refused one counts as well, until it is given back below.
+        const over = await counter.consume(retailerId).then(
+          () => null,
+          (refused: unknown) => refused,
+        );
+        if (over) throw tooMany(perHour, over);
         const outcome = await retry();
         isCounted = counts(outcome);
         return outcome;

@@ -3,6 +3,7 @@ import type { Authenticator } from '../http/credentials.ts';
 import { NO_FIELDS, orderIdOf, refuseFields } from '../http/input.ts';
 import { asWritten } from '../http/outcomes.ts';
 import { retryCharge } from '../http/routes/order-operations.ts';
+import { countRead, type StoreRates } from '../http/store-rate.ts';
 import type { RetailerKey } from '../store/accounts/retailers.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, Route } from '../transport/route.ts';
@@ -15,9 +16,10 @@ const MAX_STORE_CHARGE_RETRIES_PER_HOUR = 100;
 /** `POST /orders/{id}/charge`: tries a failed charge again on the card that the store has now. */
 export function ordersCharge(parts: {
   readonly stores: Pick<Authenticator<RetailerKey>, 'authenticate'>;
+  readonly reads: StoreRates;
   readonly dispatch: { readonly retryCharge: RetryCharge };
 }): Route<RetailerKey> {
-  const { stores, dispatch } = parts;
+  const { stores, reads, dispatch } = parts;
   const retries = createChargeRetries(MAX_STORE_CHARGE_RETRIES_PER_HOUR);
   return {
     method: 'post',
@@ -26,9 +28,11 @@ export function ordersCharge(parts: {
     authenticate: stores.authenticate,
     body: NO_FIELDS,
     onDeadline: 'outcome_unknown',
-    async handle({ head, principal: key, body }) {
+    async handle({ head, principal: key, body, alwaysReplyWith }) {
       refuseFields(body);
       const orderId = orderIdOf(head);
+      // What ends without a retry has read the order all the same, and counts nothing of the hour.
+      await countRead(reads, key, alwaysReplyWith);
       const retry = () => asWritten(dispatch.retryCharge(orderId, key.retailerId), 'Ask for the order.');
       return replyTo(orderId, await retries.run(key.retailerId, retry, ({ kind }) => kind === 'retried'));
     },

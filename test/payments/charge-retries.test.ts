@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { createChargeRetries } from '../../src/payments/charge-retries.ts';
+import { gate } from '../http/support.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -25,6 +26,17 @@ it('does not count those that were not made', async () => {
   for (let i = 0; i < 5; i++) expect(await retry('one', false)).toBe(false);
   expect(await retry('one')).toBe(true);
   await expect(retry('one')).rejects.toMatchObject({ code: 'rate_limited' });
+});
+
+it('gives a try back while refused calls go on', async () => {
+  const retries = createChargeRetries(1);
+  const made = gate<boolean>();
+  const first = retries.run('one', () => made.opened, Boolean);
+  const retry = () => retries.run('one', async () => true, Boolean);
+  for (let i = 0; i < 5; i++) await expect(retry()).rejects.toMatchObject({ code: 'rate_limited' });
+  made.open(false);
+  expect(await first).toBe(false);
+  expect(await retry()).toBe(true);
 });
 
 it('counts one that failed only where it may have been made', async () => {

@@ -41,10 +41,17 @@ const SOCKET_BACKPRESSURE_BYTES = 64 * 1024;
 /** Earliest time at which the transport cuts a silent connection; the latest is 12 s. */
 const TRANSPORT_SILENCE_MS = 8_000;
 
+/**
+ * Unread bytes up to which a network is given a reply also where all others together have MAX_UNSENT_BYTES, until such
+ * networks have as much again: a page with all of its files has 0.25 MB. Below MAX_UNSENT_BYTES_PER_NETWORK.
+ */
+const SMALL_UNSENT_BYTES = 384 * 1024;
+
 below({ BODY_DEADLINE_MS }, { TRANSPORT_SILENCE_MS });
 atMost({ MAX_JSON_BYTES }, { MAX_BUFFERED_BODY_BYTES });
 atMost({ MAX_PHOTO_BYTES }, { MAX_UNSENT_BYTES_PER_NETWORK });
 below({ MAX_UNSENT_BYTES_PER_NETWORK }, { MAX_UNSENT_BYTES });
+below({ SMALL_UNSENT_BYTES }, { MAX_UNSENT_BYTES_PER_NETWORK });
 atMost({ 'eight times MAX_BODY_BYTES_PER_CALLER': 8 * MAX_BODY_BYTES_PER_CALLER }, { MAX_BUFFERED_BODY_BYTES });
 
 /** The bounds of a server, from `limits.ts`. */
@@ -61,6 +68,7 @@ export const HTTP_LIMITS = {
   maxDiscardedBodyBytes: MAX_DISCARDED_BODY_BYTES,
   maxUnsentBytesPerNetwork: MAX_UNSENT_BYTES_PER_NETWORK,
   maxUnsentBytes: MAX_UNSENT_BYTES,
+  smallUnsentBytes: SMALL_UNSENT_BYTES,
   bodyDeadlineMs: BODY_DEADLINE_MS,
   requestDeadlineMs: REQUEST_DEADLINE_MS,
   upgradeDeadlineMs: UPGRADE_DEADLINE_MS,

@@ -72,8 +72,9 @@ export function createServer(transport: Transport, options: ServerOptions): Http
     httpsOnly: options.httpsOnly ?? false,
     closing: () => isStopping,
     refusing: () => isRefusing,
-    unsent: new UnsentReplies({ perNetwork: limits.maxUnsentBytesPerNetwork, total: limits.maxUnsentBytes }, async () =>
-      readSendQueues(port),
+    unsent: new UnsentReplies(
+      { perNetwork: limits.maxUnsentBytesPerNetwork, total: limits.maxUnsentBytes, small: limits.smallUnsentBytes },
+      async () => readSendQueues(port),
     ),
     supportEmail: options.supportEmail,
     trustProxy: options.trustProxy,

@@ -12,6 +12,12 @@ export type Reader = { readonly network: string; readonly peer: string };
 /** The bytes that the system holds for each network of connections; null where it does not tell. */
 export type ReadQueues = () => Promise<ReadonlyMap<string, number> | null>;
 
+/**
+ * Most bytes that one network has unread, and all together. A network with no more than `small` is given a reply up to
+ * twice the total, so that a few that read nothing do not shut out the others.
+ */
+type UnsentBounds = { readonly perNetwork: number; readonly total: number; readonly small: number };
+
 /** What a network has of large replies that is not known to be read. */
 type Account = {
   readonly peer: string;
@@ -30,7 +36,7 @@ type Account = {
  * unread counts for the networks behind it by what each was sent, once in all.
  */
 export class UnsentReplies {
-  readonly #bounds: { readonly perNetwork: number; readonly total: number };
+  readonly #bounds: UnsentBounds;
   readonly #readQueues: ReadQueues;
   readonly #accounts = new Map<string, Account>();
   #total = 0;
@@ -38,7 +44,7 @@ export class UnsentReplies {
   #lookedMs = Number.NEGATIVE_INFINITY;
   #isForgetting = false;
 
-  constructor(bounds: { readonly perNetwork: number; readonly total: number }, readQueues: ReadQueues) {
+  constructor(bounds: UnsentBounds, readQueues: ReadQueues) {
     this.#bounds = bounds;
     this.#readQueues = readQueues;
   }
@@ -76,9 +82,10 @@ export class UnsentReplies {
   }
 
   #fits(network: string, bytes: number): boolean {
+    const { perNetwork, total, small } = this.#bounds;
     const account = this.#accounts.get(network);
-    const unread = account ? account.pending + account.handed : 0;
-    return unread + bytes <= this.#bounds.perNetwork && this.#total + bytes <= this.#bounds.total;
+    const unread = bytes + (account ? account.pending + account.handed : 0);
+    return unread <= perNetwork && this.#total + bytes <= (unread <= small ? 2 * total : total);
   }
 
   #lookOnce(): Promise<void> {

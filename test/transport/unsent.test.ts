@@ -109,7 +109,7 @@ describe('what is unread', () => {
 
   it('is all that was handed over, until the system says otherwise', async () => {
     let queues: ReadonlyMap<string, number> | null = new Map([['one', 60]]);
-    const unsent = new UnsentReplies({ perNetwork: 100, total: 150 }, async () => queues);
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 150, small: 0 }, async () => queues);
     const handedOver = unsent.begin(one, 90);
     const ten = unsent.beginIfRead(one, 10) as () => void;
     expect(ten).toBeInstanceOf(Function);
@@ -133,22 +133,37 @@ describe('what is unread', () => {
       ['one', 80],
       ['two', 60],
     ]);
-    const unsent = new UnsentReplies({ perNetwork: 100, total: 150 }, async () => queues);
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 150, small: 0 }, async () => queues);
     unsent.begin(one, 80)();
     unsent.begin(two, 60)();
     expect(await unsent.beginIfRead({ network: 'three', peer: 'three' }, 11)).toBeNull();
     expect(unsent.beginIfRead({ network: 'three', peer: 'three' }, 10)).toBeInstanceOf(Function);
   });
 
+  it('is little for the others where a few networks have all: they are given as much again together', async () => {
+    const queues = new Map(['one', 'two', '3', '4', '5', '6'].map((peer) => [peer, 100] as const));
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 150, small: 50 }, async () => queues);
+    unsent.begin(one, 80)();
+    unsent.begin(two, 70)();
+    const give = async (network: string, bytes: number) => {
+      const handedOver = await unsent.beginIfRead({ network, peer: network }, bytes);
+      handedOver?.();
+      return handedOver !== null;
+    };
+    expect([await give('3', 50), await give('3', 1)]).toEqual([true, false]);
+    expect([await give('4', 51), await give('4', 50)]).toEqual([false, true]);
+    expect([await give('5', 50), await give('6', 1)]).toEqual([true, false]);
+  });
+
   it('behind a proxy is no more than what the proxy has unread', async () => {
-    const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000 }, async () => new Map([['proxy', 30]]));
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000, small: 0 }, async () => new Map([['proxy', 30]]));
     unsent.begin({ network: 'one', peer: 'proxy' }, 100)();
     expect(await unsent.beginIfRead({ network: 'one', peer: 'proxy' }, 71)).toBeNull();
     expect(unsent.beginIfRead({ network: 'one', peer: 'proxy' }, 70)).toBeInstanceOf(Function);
   });
 
   it('of one who reads nothing behind a proxy counts once, however many others are behind it', async () => {
-    const unsent = new UnsentReplies({ perNetwork: 100, total: 200 }, async () => new Map([['proxy', 100]]));
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 200, small: 0 }, async () => new Map([['proxy', 100]]));
     const behindProxy = (network: number) => ({ network: String(network), peer: 'proxy' });
     for (let network = 0; network < 4; network++) {
       const handedOver = await unsent.beginIfRead(behindProxy(network), 100);
@@ -160,7 +175,7 @@ describe('what is unread', () => {
 
   it('counts what was handed over while the system was asked', async () => {
     const asked = gate<ReadonlyMap<string, number>>();
-    const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000 }, () => asked.opened);
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000, small: 0 }, () => asked.opened);
     unsent.begin(one, 100)();
     const first = unsent.beginIfRead(one, 1);
     await Promise.resolve();
@@ -173,7 +188,7 @@ describe('what is unread', () => {
   });
 
   it('makes room for no more of the replies that wait for one look than there is', async () => {
-    const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000 }, async () => new Map());
+    const unsent = new UnsentReplies({ perNetwork: 100, total: 1_000, small: 0 }, async () => new Map());
     unsent.begin(one, 100)();
     const begun = await Promise.all(Array.from({ length: 10 }, async () => unsent.beginIfRead(one, 100)));
     expect(begun.filter((handedOver) => handedOver !== null)).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { below, MAX_UNSIGNED_DRIVER_SOCKETS } from '../limits.ts';
+import { SocketsByNetwork } from '../transport/sockets-by-network.ts';
 import type { DriverSocket } from './session.ts';
 
 /**
@@ -15,38 +16,23 @@ below({ MAX_UNSIGNED_SOCKETS_PER_ADDRESS }, { MAX_UNSIGNED_DRIVER_SOCKETS });
  * comes from elsewhere.
  */
 export class Lobby {
-  /** The oldest sockets of a network are first. */
-  readonly #networks = new Map<string, Set<DriverSocket>>();
-  #size = 0;
+  readonly #sockets = new SocketsByNetwork<DriverSocket>();
 
   get size(): number {
-    return this.#size;
+    return this.#sockets.size;
   }
 
   /** Lets a new socket in; returns another one that has to go for it, or null. */
   enter(socket: DriverSocket): DriverSocket | null {
-    const { network } = socket.data;
-    const own = this.#networks.get(network) ?? new Set();
-    this.#networks.set(network, own.add(socket));
-    this.#size += 1;
+    this.#sockets.add(socket);
+    const own = this.#sockets.of(socket.data.network);
     if (own.size > MAX_UNSIGNED_SOCKETS_PER_ADDRESS) return oldestBeside(socket, own);
-    return this.#size > MAX_UNSIGNED_DRIVER_SOCKETS ? oldestBeside(socket, this.#largest()) : null;
+    return this.size > MAX_UNSIGNED_DRIVER_SOCKETS ? oldestBeside(socket, this.#sockets.largest()) : null;
   }
 
   /** The socket has signed in or is closed. Harmless twice. */
   leave(socket: DriverSocket): void {
-    const { network } = socket.data;
-    const own = this.#networks.get(network);
-    if (!own?.delete(socket)) return;
-    this.#size -= 1;
-    if (own.size === 0) this.#networks.delete(network);
-  }
-
-  /** The sockets of the network that has the most; of several, of the one that came first. */
-  #largest(): ReadonlySet<DriverSocket> {
-    let largest: ReadonlySet<DriverSocket> = new Set();
-    for (const sockets of this.#networks.values()) if (sockets.size > largest.size) largest = sockets;
-    return largest;
+    this.#sockets.delete(socket);
   }
 }
 

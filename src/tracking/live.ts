@@ -1,4 +1,5 @@
 import { isTrackingToken } from '../domain/ids.ts';
+import { networkOf } from '../domain/network.ts';
 import { isShown, shownPosition } from '../domain/shown-position.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import {
@@ -17,7 +18,8 @@ import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Lookups } from './lookups.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
-import { isGone } from './view.ts';
+import { needsNoSocket } from './view.ts';
+import { ViewerPlaces } from './viewer-places.ts';
 import { isNewer, newWatched, OrdersOfDrivers, type Viewer, type Watched } from './watched.ts';
 
 /** Most sockets on one order. Below MAX_TRACKING_SOCKETS, so that one shared link does not take all. */
@@ -73,6 +75,7 @@ export type Tracking = {
  *
  * @param parts.now the database's clock in milliseconds
  * @param parts.failed called for each read that failed; reads of watched orders are retried
+ * @param parts.places MAX_TRACKING_SOCKETS where none are given
  */
 export function createTracking(parts: {
   readonly store: Pick<Store, 'findTrackedByToken' | 'findTrackedByIds'>;
@@ -80,13 +83,11 @@ export function createTracking(parts: {
   readonly transport: Pick<Transport, 'publish'>;
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
+  readonly places?: ViewerPlaces;
 }): Tracking {
-  const { store, matcher, transport, now, failed } = parts;
+  const { store, matcher, transport, now, failed, places = new ViewerPlaces() } = parts;
   const watchedOrders = new Map<string, Watched>();
   const ordersOf = new OrdersOfDrivers();
-  const lookups = new Lookups();
-  const findByToken = sharedReads((token) => store.findTrackedByToken(token));
-  let sockets = 0;
   const reader = createLatestReader({ read: (ids) => store.findTrackedByIds(ids), apply, failed });
 
   /**
@@ -172,20 +173,23 @@ export function createTracking(parts: {
       watchedOrders.set(orderId, watched);
     }
     watched.sockets.add(socket);
-    sockets += 1;
+    const inTheWay = places.enter(socket);
     socket.data.watching = true;
     watched.joining.add(socket);
     socket.subscribe(orderTopic(orderId));
     void reader.request(orderId);
+    if (!inTheWay) return;
+    unwatch(inTheWay);
+    inTheWay.dismiss(TRY_AGAIN_LATER, 'too many viewers');
   }
 
   function unwatch(socket: LiveSocket<Viewer>): void {
     if (!socket.data.watching) return;
     socket.data.watching = false;
+    places.leave(socket);
     const { orderId } = socket.data;
     const watched = watchedOrders.get(orderId);
     if (!watched) return;
-    sockets -= 1;
     watched.sockets.delete(socket);
     watched.joining.delete(socket);
     if (watched.sockets.size > 0) return;
@@ -199,20 +203,7 @@ export function createTracking(parts: {
     path: '/track/:token/live',
     maxMessageBytes: TRACKING_MESSAGE_BYTES,
     idleTimeoutSeconds: SOCKET_IDLE_SECONDS,
-    maxSockets: MAX_TRACKING_SOCKETS,
-    async accept({ params: [token], remoteAddress }) {
-      if (token === undefined || !isTrackingToken(token)) return { refuse: 404 };
-      try {
-        const found = await lookups.run(remoteAddress, async () => ({ order: await findByToken(token) }));
-        if (!found) return { refuse: 503 };
-        if (!found.order) return { refuse: 404 };
-        if (isGone(found.order, now())) return { refuse: 410 };
-        return { orderId: found.order.orderId, watching: false, lastPingMs: 0 };
-      } catch (error) {
-        failed(error);
-        return { refuse: 503 };
-      }
-    },
+    accept: createAccept({ store, places, now, failed }),
     opened: watch,
     message(socket, text) {
       const nowMs = now();
@@ -250,12 +241,39 @@ export function createTracking(parts: {
     everythingChanged() {
       for (const orderId of watchedOrders.keys()) void reader.request(orderId);
     },
-    watched: () => ({ orders: watchedOrders.size, sockets }),
+    watched: () => ({ orders: watchedOrders.size, sockets: places.taken }),
     close() {
       reader.close();
       for (const watched of watchedOrders.values()) endTimers(watched);
       watchedOrders.clear();
     },
+  };
+}
+
+/** Lets a page in by its link, where its network finds a place. */
+function createAccept(parts: {
+  readonly store: Pick<Store, 'findTrackedByToken'>;
+  readonly places: ViewerPlaces;
+  readonly now: () => number;
+  readonly failed: (error: unknown) => void;
+}): SocketBehaviour<Viewer>['accept'] {
+  const { store, places, now, failed } = parts;
+  const lookups = new Lookups();
+  const findByToken = sharedReads((token) => store.findTrackedByToken(token));
+  return async ({ params: [token], remoteAddress }) => {
+    if (token === undefined || !isTrackingToken(token)) return { refuse: 404 };
+    const network = networkOf(remoteAddress);
+    if (!places.isOpenTo(network)) return { refuse: 503 };
+    try {
+      const found = await lookups.run(network, async () => ({ order: await findByToken(token) }));
+      if (!found) return { refuse: 503 };
+      if (!found.order) return { refuse: 404 };
+      if (needsNoSocket(found.order, now())) return { refuse: 410 };
+      return { orderId: found.order.orderId, network, watching: false, lastPingMs: 0 };
+    } catch (error) {
+      failed(error);
+      return { refuse: 503 };
+    }
   };
 }
 

@@ -15,7 +15,13 @@ import type { Stage, TrackingView } from './tracking-view.ts';
 export const HOME_PIN_METERS = 150;
 /** Time for which a tracking link works after its order ended, enough to look at the photo again. */
 export const TRACKING_GONE_AFTER_MS = 7 * 24 * 3_600_000;
+/**
+ * Time after an order's end in which a page that comes back gets a socket, which tells it of the end at once; later it
+ * asks over HTTP, after a few seconds. A page that is opened later opens none. Below TRACKING_GONE_AFTER_MS.
+ */
+const SOCKET_AFTER_END_MS = 3_600_000;
 
+below({ SOCKET_AFTER_END_MS }, { TRACKING_GONE_AFTER_MS });
 below({ HOME_PIN_METERS }, { PROOF_DROPOFF_METERS });
 
 const FINAL: readonly OrderStatus[] = ['delivered', 'cancelled', 'expired', 'returned'];
@@ -111,6 +117,16 @@ export function maySayNotes({ status }: Pick<TrackedOrder, 'status'>): boolean {
 
 /** Whether the order ended so long ago that its link no longer answers. */
 export function isGone(order: TrackedOrder, nowMs: number): boolean {
-  const endedAt = order.deliveredAt ?? order.endedAt;
-  return OVER.includes(order.status) && endedAt !== null && nowMs - Date.parse(endedAt) > TRACKING_GONE_AFTER_MS;
+  return OVER.includes(order.status) && endedForMs(order, nowMs) > TRACKING_GONE_AFTER_MS;
+}
+
+/** Whether the order ended so long ago that no page of it needs a socket: one that has slept since then asks once. */
+export function needsNoSocket(order: TrackedOrder, nowMs: number): boolean {
+  const isFinal = FINAL.includes(order.status) && endedForMs(order, nowMs) > SOCKET_AFTER_END_MS;
+  return isFinal || isGone(order, nowMs);
+}
+
+function endedForMs({ deliveredAt, endedAt }: TrackedOrder, nowMs: number): number {
+  const at = deliveredAt ?? endedAt;
+  return at === null ? 0 : nowMs - Date.parse(at);
 }

@@ -3,7 +3,12 @@ import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 
 /** What is kept with the socket of an open page. */
-export type Viewer = { readonly orderId: string; watching: boolean; lastPingMs: number };
+export type Viewer = {
+  readonly orderId: string;
+  readonly network: string;
+  watching: boolean;
+  lastPingMs: number;
+};
 
 /** One order with at least one page open. */
 export type Watched = {

@@ -24,8 +24,6 @@ export type SocketBehaviour<Data> = {
   readonly path: string;
   readonly maxMessageBytes: number;
   readonly idleTimeoutSeconds: number;
-  /** Most sockets of this kind at once; one more is refused with 503. Without it the behaviour bounds them. */
-  readonly maxSockets?: number;
   /** The new socket's data, or the HTTP status that refuses the upgrade. */
   accept(head: UpgradeHead): Promise<Data | { readonly refuse: 404 | 410 | 503 }>;
   opened(socket: LiveSocket<Data>): void;

@@ -35,7 +35,6 @@ export class SocketMount {
   readonly #open = new Set<SocketConnection>();
   readonly #farewells = new Farewells();
   readonly #peers: SocketPeers;
-  #pending = 0;
 
   constructor(settings: SocketSettings, behaviour: SocketBehaviour<unknown>, peers: SocketPeers) {
     this.#settings = settings;
@@ -93,7 +92,6 @@ export class SocketMount {
         durationMs: performance.now() - startedMs,
       });
     const responder = new Responder(response, this.#settings, head, () => note(0));
-    this.#pending++;
     try {
       if (fault !== null) throw new ServiceError('invalid_request', fault);
       const accepted = await this.#accept({ params: head.params, remoteAddress: head.remoteAddress() });
@@ -106,8 +104,6 @@ export class SocketMount {
       const refusal = errorReply(error, head.requestId, this.#settings.supportEmail);
       const isSent = fault === null ? responder.send(refusal) : await responder.sendLast(refusal);
       if (isSent) note(refusal.status);
-    } finally {
-      this.#pending--;
     }
   }
 
@@ -118,9 +114,6 @@ export class SocketMount {
    */
   async #accept(head: { params: readonly string[]; remoteAddress: string }): Promise<Attached> {
     if (this.#settings.closing()) throw new ServiceError('unavailable', 'The server is stopping.');
-    if (this.#open.size + this.#pending > (this.#behaviour.maxSockets ?? Number.POSITIVE_INFINITY)) {
-      throw new ServiceError('unavailable', 'Too many live connections. Try again in a moment.');
-    }
     const data = await withTimeout(this.#behaviour.accept(head), this.#settings.limits.upgradeDeadlineMs, upgradeLate);
     if (isRefusal(data)) throw new ServiceError(...REFUSALS[data.refuse]);
     return { data, live: null };

@@ -11,11 +11,15 @@ import {
 } from '../../src/tracking/live.ts';
 import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../../src/tracking/lookups.ts';
 import type { TrackingView } from '../../src/tracking/tracking-view.ts';
+import { ViewerPlaces } from '../../src/tracking/viewer-places.ts';
 import type { Viewer } from '../../src/tracking/watched.ts';
 import { gate } from '../http/support.ts';
 import { assigned, behind, DRIVER_ID, delivered, matcherAt, NOW_MS, pickedUp, TOKEN, trackedOrder } from './orders.ts';
 import { fakeClock, MemorySocket, pass, publisher, settle } from './sockets.ts';
 
+/** Places of all pages, and enough orders for them. */
+const PLACES = 1_000;
+const ORDERS = (2 * PLACES) / MAX_SOCKETS_PER_ORDER;
 const ORDER_ID = trackedOrder().orderId;
 let order: TrackedOrder | null;
 let position: { lat: number; lng: number; atMs: number } | null;
@@ -45,6 +49,7 @@ beforeEach(() => {
     transport: { publish: (topic, text) => publisher(sockets)(topic, text) },
     now: Date.now,
     failed: (error) => failures.push(error),
+    places: new ViewerPlaces(PLACES),
   });
 });
 afterEach(() => {
@@ -53,18 +58,18 @@ afterEach(() => {
 });
 
 /** A page that opens; pushed before it is opened, as a transport knows a socket before its behaviour does. */
-async function open(orderId?: string): Promise<MemorySocket<Viewer>> {
+async function open(orderId?: string, network = ''): Promise<MemorySocket<Viewer>> {
   const data = orderId
-    ? { orderId, watching: false, lastPingMs: 0 }
-    : await tracking.behaviour.accept({ params: [TOKEN], remoteAddress: '' });
+    ? { orderId, network, watching: false, lastPingMs: 0 }
+    : await tracking.behaviour.accept({ params: [TOKEN], remoteAddress: network });
   if ('refuse' in data) throw new Error(`refused with ${data.refuse}`);
   const socket = new MemorySocket(tracking.behaviour, data);
   sockets.push(socket);
   return socket;
 }
 /** The same once it has its snapshot. */
-async function opened(orderId?: string): Promise<MemorySocket<Viewer>> {
-  const socket = await open(orderId);
+async function opened(orderId?: string, network = ''): Promise<MemorySocket<Viewer>> {
+  const socket = await open(orderId, network);
   await settle();
   return socket;
 }
@@ -80,6 +85,17 @@ describe('opening', () => {
     expect(await accept('../../etc')).toEqual({ refuse: 404 });
     order = delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' });
     expect(await accept(TOKEN)).toEqual({ refuse: 410 });
+  });
+
+  it('refuses an order that ended over an hour ago, unless it may still change', async () => {
+    const accept = () => tracking.behaviour.accept({ params: [TOKEN], remoteAddress: '' });
+    const [before, within] = ['2026-03-02T13:59:59.000Z', '2026-03-02T14:00:00.000Z'];
+    order = delivered({ deliveredAt: before });
+    expect(await accept()).toEqual({ refuse: 410 });
+    for (const open of [delivered({ deliveredAt: within }), pickedUp({ status: 'undeliverable', endedAt: before })]) {
+      order = open;
+      expect(await accept()).toMatchObject({ orderId: ORDER_ID });
+    }
   });
 
   it('looks up so many links from one address at once, and others’ meanwhile', async () => {
@@ -136,6 +152,28 @@ describe('opening', () => {
     await settle();
     expect(tracking.watched()).toEqual({ orders: 1, sockets: MAX_SOCKETS_PER_ORDER });
     expect(sockets.slice(0, -1).every((socket) => sequences(socket).length === 1)).toBe(true);
+  });
+
+  it('takes a place of the network with the most for a page from elsewhere once all are taken', async () => {
+    for (let index = 0; index < PLACES; index += 1) await open(`order ${index % ORDERS}`, 'flood');
+    const [first, second] = sockets;
+    const accepted = (remoteAddress: string) => tracking.behaviour.accept({ params: [TOKEN], remoteAddress });
+    expect(await accepted('flood')).toEqual({ refuse: 503 });
+    expect(findByToken).not.toHaveBeenCalled();
+    const page = await opened(undefined, 'elsewhere');
+    expect(sequences(page)).toEqual([1]);
+    expect([first?.closed?.code, second?.closed]).toEqual([1013, null]);
+    // One that was accepted while a place was free.
+    expect((await open('order 0', 'flood')).closed?.code).toBe(1013);
+    expect(second?.closed).toBeNull();
+    expect(tracking.watched()).toEqual({ orders: ORDERS + 1, sockets: PLACES });
+  });
+
+  it('leaves networks alone that have about as many pages as the one of a new page', async () => {
+    for (let index = 0; index < PLACES; index += 1) await open(`order ${index % ORDERS}`, `network ${index}`);
+    expect(await tracking.behaviour.accept({ params: [TOKEN], remoteAddress: 'network 0' })).toEqual({ refuse: 503 });
+    expect((await open('order 0', 'one more')).closed?.code).toBe(1013);
+    expect(tracking.watched().sockets).toBe(PLACES);
   });
 });
 

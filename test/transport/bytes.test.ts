@@ -43,7 +43,6 @@ async function startSocket(behaviour: Partial<SocketBehaviour<null>>) {
         path: '/live',
         maxMessageBytes: 1_000,
         idleTimeoutSeconds: 60,
-        maxSockets: 10,
         accept: async () => null,
         message: () => {},
         closed: () => {},

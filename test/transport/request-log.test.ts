@@ -65,7 +65,6 @@ describe('a server', () => {
     path: '/live/:token',
     maxMessageBytes: 1_000,
     idleTimeoutSeconds: 60,
-    maxSockets: 100,
     accept: async ({ params }: { params: readonly string[] }) => (params[0] === 'good' ? {} : { refuse: 404 as const }),
     opened: () => undefined,
     message: () => undefined,

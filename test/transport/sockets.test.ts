@@ -22,7 +22,6 @@ async function start(changes: Partial<SocketBehaviour<Data>> = {}, limits: Parti
     path: '/live/:token',
     maxMessageBytes: 1_000,
     idleTimeoutSeconds: 60,
-    maxSockets: 100,
     accept,
     opened,
     message,
@@ -197,31 +196,13 @@ describe('an upgrade', () => {
     await expect.poll(() => phone.status).toBe(503);
   });
 
-  it('is refused with 503 beyond the most sockets, those being accepted included', async () => {
+  it('of a client that leaves before it is accepted opens nothing', async () => {
     const decided = gate();
     const accept = vi.fn(async () => {
       await decided.opened;
       return { token: 'x' };
     });
-    const { open, connected } = await start({ maxSockets: 2, accept });
-    const [first, second] = [open(), open()];
-    await expect.poll(() => accept.mock.calls.length).toBe(2);
-    const third = open();
-    await expect.poll(() => third.status).toBe(503);
-    decided.open();
-    await expect.poll(() => first.open && second.open).toBe(true);
-    first.socket.close();
-    await expect.poll(() => first.closed !== null).toBe(true);
-    await connected();
-  });
-
-  it('of a client that leaves before it is accepted opens nothing and frees its place', async () => {
-    const decided = gate();
-    const accept = vi.fn(async () => {
-      await decided.opened;
-      return { token: 'x' };
-    });
-    const { port, url, opened, open } = await start({ maxSockets: 1, accept });
+    const { port, url, opened, open } = await start({ accept });
     const leaver = connect(port, '127.0.0.1', () => leaver.write(upgradeRequest('/live/abc')));
     await expect.poll(() => accept.mock.calls.length).toBe(1);
     leaver.destroy();
@@ -321,7 +302,7 @@ describe('publishing', () => {
   it.each(['publish', 'send'] as const)(
     'drops a reader too slow for what %s gives it, and no one else',
     async (how) => {
-      const { open, server, transport, port, closed, sockets } = await start({ maxSockets: 3 });
+      const { open, server, transport, port, closed, sockets } = await start();
       const slow = rawConnection(port, upgradeRequest('/live/slow'));
       await expect.poll(() => slow.statuses).toEqual([101]);
       await expect.poll(() => sockets.length).toBe(1);

@@ -64,7 +64,7 @@ export class Listed {
  * @param statuses values of `--status`; none for a list without it
  * @param searched what `--search` looks at
  */
-export function withListOptions(command: Command, statuses: readonly string[], searched: string): Command {
+export function withListOptions<C extends Command>(command: C, statuses: readonly string[], searched: string): C {
   if (statuses.length > 0) command.option('--status <status>', statuses.join(', '));
   return withWatch(command)
     .option('--search <text>', searched)

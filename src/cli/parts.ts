@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Config } from '../config.ts';
 import { isId } from '../domain/ids.ts';
 import { staysOnOneLine } from '../domain/text.ts';
 import type { TierId } from '../domain/tier.ts';
@@ -7,24 +6,11 @@ import { calendarTime } from '../http/input.ts';
 import { MAX_NAME_LENGTH } from '../limits.ts';
 import { CommandError, type Context } from './context.ts';
 
-/** Makes commander's action of a command's work: connect, run, print. */
-export type Act = <Options>(
-  work: (context: Context, args: readonly string[], options: Options) => Promise<unknown>,
-) => (...args: unknown[]) => Promise<void>;
+/** What a command does; what it resolves with is printed. */
+export type Work<Options> = (context: Context, args: readonly string[], options: Options) => Promise<unknown>;
 
-/** Makes the action of a command that works without a database. */
-export type ActAlone = (
-  work: (parts: {
-    /** The settings as the service reads them. */
-    readonly settings: () => Config;
-    readonly print: (value: unknown) => void;
-    readonly write: (lines: string) => void;
-    /** Says something on standard error. */
-    readonly tell: (lines: string) => void;
-    readonly args: readonly string[];
-    readonly options: Readonly<Record<string, unknown>>;
-  }) => Promise<void>,
-) => (...args: unknown[]) => Promise<void>;
+/** Makes commander's action of a command's work: connect, run, print. */
+export type Act = <Options>(work: Work<Options>) => (...args: unknown[]) => Promise<void>;
 
 /** @throws {CommandError} if the text is not an id */
 export function requireId(text: string | undefined): string {
@@ -62,7 +48,7 @@ export function integer(option: string, value: string, min: number, max: number)
 }
 
 /** For a command that cannot be undone, or costs: without `--yes` it says what it would do. */
-export const withYes = (command: Command): Command =>
+export const withYes = <C extends Command>(command: C): C =>
   command.option('--yes', 'do what cannot be undone or costs; without it the command says what that is');
 
 /** @throws {CommandError} saying what would be done, where `--yes` is not given */

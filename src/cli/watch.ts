@@ -10,7 +10,7 @@ const MAX_WATCH_SECONDS = 3_600;
 atMost({ DEFAULT_WATCH_SECONDS }, { MAX_WATCH_SECONDS });
 
 /** For a command that only shows something. */
-export const withWatch = (command: Command): Command =>
+export const withWatch = <C extends Command>(command: C): C =>
   command.option(
     '--watch [seconds]',
     `show it anew after so many seconds, ${DEFAULT_WATCH_SECONDS} if absent, until Ctrl-C`,

@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import { CommandError } from '../cli/context.ts';
-import { type ActAlone, zonedTime } from '../cli/parts.ts';
+import { zonedTime } from '../cli/parts.ts';
 
 /** Exit code where nothing can be said of a backup. */
 const NOT_CHECKED = 2;
@@ -17,7 +17,7 @@ type Options = {
 };
 
 /** `backup check` */
-export function addBackupCommands(program: Command, _act: unknown, alone: ActAlone): void {
+export function addBackupCommands(program: CliCommand): void {
   const check = program
     .command('backup')
     .description('backups')
@@ -32,22 +32,20 @@ export function addBackupCommands(program: Command, _act: unknown, alone: ActAlo
     .option('--user <name>', 'the superuser of a base backup', 'postgres')
     .option('--programs <folder>', 'the programs of Postgres, of the version of the backup')
     .option('--temporary <folder>', 'where the temporary cluster is made')
-    .action(
-      alone(async ({ args: [path = ''], print, tell }) => {
-        const { until, wal, photos, dataDir, programs, temporary, database, user } = check.opts<Options>();
-        const time = until === undefined ? null : zonedTime('--until', until);
-        if (until !== undefined && time === null) {
-          throw new CommandError(`--until takes a time like 2026-11-23T22:00:00Z, not ${until}.`, NOT_CHECKED);
-        }
-        const { checkBackup } = await import('../app/backup-check.ts');
-        const folders = { path, wal: wal ?? null, photos: photos ?? null, dataDir: dataDir ?? null };
-        const places = { programs: programs ?? null, temporary: temporary ?? null, database, user };
-        const findings = await checkBackup({ ...folders, ...places, until: time }, tell).catch((error: Error) => {
-          throw new CommandError(`The backup could not be checked: ${error.message}`, NOT_CHECKED);
-        });
-        print(findings);
-        const broken = findings.filter(({ status }) => status === 'broken').length;
-        if (broken > 0) throw new CommandError(`${broken} findings.`);
-      }),
-    );
+    .runsAlone(async ({ args: [path = ''], print, tell }) => {
+      const { until, wal, photos, dataDir, programs, temporary, database, user } = check.opts<Options>();
+      const time = until === undefined ? null : zonedTime('--until', until);
+      if (until !== undefined && time === null) {
+        throw new CommandError(`--until takes a time like 2026-11-23T22:00:00Z, not ${until}.`, NOT_CHECKED);
+      }
+      const { checkBackup } = await import('../app/backup-check.ts');
+      const folders = { path, wal: wal ?? null, photos: photos ?? null, dataDir: dataDir ?? null };
+      const places = { programs: programs ?? null, temporary: temporary ?? null, database, user };
+      const findings = await checkBackup({ ...folders, ...places, until: time }, tell).catch((error: Error) => {
+        throw new CommandError(`The backup could not be checked: ${error.message}`, NOT_CHECKED);
+      });
+      print(findings);
+      const broken = findings.filter(({ status }) => status === 'broken').length;
+      if (broken > 0) throw new CommandError(`${broken} findings.`);
+    });
 }

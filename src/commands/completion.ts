@@ -1,21 +1,19 @@
 import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import { CommandError } from '../cli/context.ts';
-import type { ActAlone } from '../cli/parts.ts';
 
 const SHELLS: Readonly<Record<string, (cases: readonly Case[]) => string>> = { bash: inBash, zsh: inZsh };
 
 /** `completion` */
-export function addCompletionCommand(program: Command, alone: ActAlone): void {
+export function addCompletionCommand(program: CliCommand): void {
   program
     .command('completion <shell>')
     .description(`print the script that completes commands and options in ${Object.keys(SHELLS).join(' or ')}`)
-    .action(
-      alone(async ({ args: [shell = ''], write }) => {
-        const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
-        if (script === undefined) throw new CommandError(`The shell is one of ${Object.keys(SHELLS).join(', ')}.`);
-        write(script(casesOf(program, '')));
-      }),
-    );
+    .runsAlone(async ({ args: [shell = ''], write }) => {
+      const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+      if (script === undefined) throw new CommandError(`The shell is one of ${Object.keys(SHELLS).join(', ')}.`);
+      write(script(casesOf(program, '')));
+    });
 }
 
 /** What may follow the words of a command. */

@@ -1,7 +1,7 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { BadField, type ImportForm, type ImportLine, line, readCsvFile } from '../cli/csv-file.ts';
-import { type Act, knownTierIds } from '../cli/parts.ts';
+import { knownTierIds } from '../cli/parts.ts';
 import { MAX_DRIVER_CAPACITY } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
@@ -32,17 +32,15 @@ type Report = {
 const COLUMNS = ['line', 'status', 'driver_id', 'driver_token', 'field', 'message'] as const;
 
 /** `driver import` */
-export function addDriverImport(driver: Command, act: Act): void {
+export function addDriverImport(driver: CliCommand): void {
   driver
     .command('import <file>')
     .description('add a driver for each line of a CSV file; a report of each line has their id and token, shown once')
     .option('--dry-run', 'check every line and add nobody')
-    .action(
-      act(async (context, [file = ''], { dryRun = false, json = false }: { dryRun?: boolean; json?: boolean }) => {
-        const lines = readCsvFile(file, formOf(await knownTierIds(context)));
-        await importLines(context.output, lines, COLUMNS, json, async () => createImport(context, dryRun));
-      }),
-    );
+    .runs(async (context, [file = ''], { dryRun = false, json = false }: { dryRun?: boolean; json?: boolean }) => {
+      const lines = readCsvFile(file, formOf(await knownTierIds(context)));
+      await importLines(context.output, lines, COLUMNS, json, async () => createImport(context, dryRun));
+    });
 }
 
 const formOf = (known: readonly TierId[]): ImportForm<ImportedDriver> => ({

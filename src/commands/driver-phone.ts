@@ -1,7 +1,7 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
 import { type Output, Worded } from '../cli/output.ts';
-import { type Act, type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
+import { type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
 import { hashSecret, newSecret } from '../domain/ids.ts';
 import { below, POSITION_FRESH_MS } from '../limits.ts';
 
@@ -18,53 +18,49 @@ const NO_DRIVER = 'active driver';
 type Printed = { readonly json?: boolean };
 
 /** `driver sign-in-link|traccar-link` */
-export function addPhoneLinks(driver: Command, act: Act): void {
+export function addPhoneLinks(driver: CliCommand): void {
   driver
     .command('sign-in-link <driver_id>')
     .description('print a link, and its QR, that signs a phone in once; it holds for 15 minutes')
-    .action(
-      act(async (context, [id], { json }: Printed) => {
-        const driverId = requireId(id);
-        const base = addressOf(context);
-        const code = newSecret('sign_in_code');
-        const kept = await context.store.keepSignInCode(driverId, hashSecret(code), SIGN_IN_LINK_SECONDS);
-        const { expiresAt } = known(kept, NO_DRIVER);
-        const link = `${base}/driver#sign-in=${code}`;
-        context.output.tell(
-          'Whoever opens this link first is signed in as the driver: send it to them alone. The phone that is',
-        );
-        context.output.tell('signed in now is signed out at that moment. A link of before does not work any more.');
-        if (!base.startsWith('https:')) context.output.tell('Without https a phone gives no position: set BASE_URL.');
-        if (!json) await draw(context.output, link);
-        return new Worded({ driver_id: driverId, sign_in_link: link, expires_at: expiresAt }, link);
-      }),
-    );
+    .runs(async (context, [id], { json }: Printed) => {
+      const driverId = requireId(id);
+      const base = addressOf(context);
+      const code = newSecret('sign_in_code');
+      const kept = await context.store.keepSignInCode(driverId, hashSecret(code), SIGN_IN_LINK_SECONDS);
+      const { expiresAt } = known(kept, NO_DRIVER);
+      const link = `${base}/driver#sign-in=${code}`;
+      context.output.tell(
+        'Whoever opens this link first is signed in as the driver: send it to them alone. The phone that is',
+      );
+      context.output.tell('signed in now is signed out at that moment. A link of before does not work any more.');
+      if (!base.startsWith('https:')) context.output.tell('Without https a phone gives no position: set BASE_URL.');
+      if (!json) await draw(context.output, link);
+      return new Worded({ driver_id: driverId, sign_in_link: link, expires_at: expiresAt }, link);
+    });
   withYes(driver.command('traccar-link <driver_id>'))
     .description('print the link, and its QR, that sets up Traccar Client on a phone; the one before ends')
     .option('--revoke', 'only end the one before')
-    .action(
-      act(async (context, [id], options: Printed & Confirmed & { revoke?: boolean }) => {
-        const { json, revoke } = options;
-        const driverId = requireId(id);
-        const hasOne = known(await context.store.driverHasTracker(driverId), NO_DRIVER);
-        if (hasOne) confirm(options, 'This ends the link that the driver has: the app behind it reports no more.');
-        if (revoke) {
-          known((await context.store.setDriverTracker(driverId, null)) || null, NO_DRIVER);
-          return { driver_id: driverId, device_identifier: null };
-        }
-        const server = `${addressOf(context)}/driver/traccar`;
-        const identifier = newSecret('tracker');
-        known((await context.store.setDriverTracker(driverId, hashSecret(identifier))) || null, NO_DRIVER);
-        const link = traccarLink(server, identifier);
-        context.output.tell(
-          'Open the link on a phone that has Traccar Client, or scan the QR with it; then switch it on.',
-        );
-        context.output.tell(`By hand: server URL ${server}, device identifier ${identifier}`);
-        if (!json) await draw(context.output, link);
-        const shown = { driver_id: driverId, link, server_url: server, device_identifier: identifier };
-        return new Worded(shown, link);
-      }),
-    );
+    .runs(async (context, [id], options: Printed & Confirmed & { revoke?: boolean }) => {
+      const { json, revoke } = options;
+      const driverId = requireId(id);
+      const hasOne = known(await context.store.driverHasTracker(driverId), NO_DRIVER);
+      if (hasOne) confirm(options, 'This ends the link that the driver has: the app behind it reports no more.');
+      if (revoke) {
+        known((await context.store.setDriverTracker(driverId, null)) || null, NO_DRIVER);
+        return { driver_id: driverId, device_identifier: null };
+      }
+      const server = `${addressOf(context)}/driver/traccar`;
+      const identifier = newSecret('tracker');
+      known((await context.store.setDriverTracker(driverId, hashSecret(identifier))) || null, NO_DRIVER);
+      const link = traccarLink(server, identifier);
+      context.output.tell(
+        'Open the link on a phone that has Traccar Client, or scan the QR with it; then switch it on.',
+      );
+      context.output.tell(`By hand: server URL ${server}, device identifier ${identifier}`);
+      if (!json) await draw(context.output, link);
+      const shown = { driver_id: driverId, link, server_url: server, device_identifier: identifier };
+      return new Worded(shown, link);
+    });
 }
 
 /**

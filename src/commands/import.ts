@@ -1,7 +1,7 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import type { ImportLine } from '../cli/csv-file.ts';
-import { type Act, known, requireId } from '../cli/parts.ts';
+import { known, requireId } from '../cli/parts.ts';
 import { newId } from '../domain/ids.ts';
 import { MAX_ORGANIZATION_STORES } from '../limits.ts';
 import { type ImportedStore, readImportFile } from './import-file.ts';
@@ -29,17 +29,15 @@ type Report = {
 const COLUMNS = ['line', 'status', 'retailer_id', 'api_key', 'external_id', 'point', 'field', 'message'] as const;
 
 /** `retailer import` */
-export function addImport(retailer: Command, act: Act): void {
+export function addImport(retailer: CliCommand): void {
   withCard(retailer.command('import <file>'))
     .description('create a store for each line of a CSV file; a report of each line has its id and key, shown once')
     .option('--organization <organization_id>', 'the organization that the new stores belong to')
     .option('--dry-run', 'check every line and create nothing')
-    .action(
-      act(async (context, [file = ''], options: ImportOptions) => {
-        const lines = readImportFile(file);
-        await importLines(context.output, lines, COLUMNS, options.json === true, () => createImport(context, options));
-      }),
-    );
+    .runs(async (context, [file = ''], options: ImportOptions) => {
+      const lines = readImportFile(file);
+      await importLines(context.output, lines, COLUMNS, options.json === true, () => createImport(context, options));
+    });
 }
 
 /** Makes the function that imports a line. */

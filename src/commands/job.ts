@@ -1,40 +1,36 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from '../cli/list.ts';
 import { leaveJobs } from '../cli/owed-jobs.ts';
-import { type Act, type Confirmed, confirm, integer, known, withYes } from '../cli/parts.ts';
+import { type Confirmed, confirm, integer, known, withYes } from '../cli/parts.ts';
 import { replay } from '../events/webhook-command.ts';
 import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
 import type { FailedJob } from '../store/operator/failed-jobs.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 
 /** `job list|retry|drop` */
-export function addJobCommands(program: Command, act: Act): void {
+export function addJobCommands(program: CliCommand): void {
   const job = program.command('job').description('jobs that failed: charges, refunds, texts, webhooks');
-  addList(job, act);
+  addList(job);
   withYes(job.command('retry <job_id>'))
     .description('have a failed job done again; nothing is charged, refunded or texted twice by it')
-    .action(
-      act(async (context, [id], confirmed: Confirmed) => {
-        const failed = await requireJob(context, id);
-        if (failed.queue === 'charge') confirm(confirmed, 'This charges the card of the store.');
-        await RETRIES[failed.queue](context, failed);
-        return { job_id: failed.id, queue: failed.queue, order_id: failed.orderId, job: 'owed' };
-      }),
-    );
+    .runs(async (context, [id], confirmed: Confirmed) => {
+      const failed = await requireJob(context, id);
+      if (failed.queue === 'charge') confirm(confirmed, 'This charges the card of the store.');
+      await RETRIES[failed.queue](context, failed);
+      return { job_id: failed.id, queue: failed.queue, order_id: failed.orderId, job: 'owed' };
+    });
   withYes(job.command('drop <job_id>'))
     .description('take a failed job off the list and out of the figures; what its order owes stays')
-    .action(
-      act(async (context, [id], confirmed: Confirmed) => {
-        const failed = await requireJob(context, id);
-        confirm(confirmed, `This drops a job of ${failed.queue} that failed with ${failed.failureCode}, for good.`);
-        known((await context.store.dropFailedJob(failed.id)) || null, 'failed job');
-        return { job_id: failed.id, queue: failed.queue, order_id: failed.orderId, job: 'dropped' };
-      }),
-    );
+    .runs(async (context, [id], confirmed: Confirmed) => {
+      const failed = await requireJob(context, id);
+      confirm(confirmed, `This drops a job of ${failed.queue} that failed with ${failed.failureCode}, for good.`);
+      known((await context.store.dropFailedJob(failed.id)) || null, 'failed job');
+      return { job_id: failed.id, queue: failed.queue, order_id: failed.orderId, job: 'dropped' };
+    });
 }
 
-function addList(job: Command, act: Act): void {
+function addList(job: CliCommand): void {
   withListOptions(
     job
       .command('list')
@@ -43,14 +39,12 @@ function addList(job: Command, act: Act): void {
       .option('--store <store>', 'id, or a part of the name'),
     [],
     "the order's id, or a part of the code or of what the vendor said",
-  ).action(
-    act(async (context, _args, options: ListOptions & { queue?: string; store?: string }) => {
-      const search = { ...readSearch(options, []), status: readQueue(options.queue) };
-      const page = readPageRequest(options);
-      const retailerIds = await readNamed(context, 'retailers', '--store', options.store);
-      return Listed.rows('jobs', await context.store.listFailedJobs({ ...search, retailerIds }, page));
-    }),
-  );
+  ).runs(async (context, _args, options: ListOptions & { queue?: string; store?: string }) => {
+    const search = { ...readSearch(options, []), status: readQueue(options.queue) };
+    const page = readPageRequest(options);
+    const retailerIds = await readNamed(context, 'retailers', '--store', options.store);
+    return Listed.rows('jobs', await context.store.listFailedJobs({ ...search, retailerIds }, page));
+  });
 }
 
 function readQueue(given: string | undefined): QueueName | null {

@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
-import { type Act, type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
+import { type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { MAX_OVERLAPPING_KEYS } from '../limits.ts';
 import type { NewKey } from '../store/accounts/retailers.ts';
@@ -20,7 +20,7 @@ export function newKey(
   return { apiKey, key: { id: newId(), keyHash: hashSecret(apiKey) } };
 }
 
-export const withOverlap = (command: Command): Command =>
+export const withOverlap = (command: CliCommand): CliCommand =>
   command.option('--overlap <time>', 'how long the old key goes on: 30m, 24h, up to 7d; it ends at once by default');
 
 /**
@@ -37,29 +37,27 @@ export function readOverlap(value: string | undefined): number {
 }
 
 /** `retailer rotate-key` */
-export function addRotateKey(retailer: Command, act: Act): void {
+export function addRotateKey(retailer: CliCommand): void {
   withYes(withOverlap(retailer.command('rotate-key <retailer_id>')))
     .description('create a new key of a store, which is shown once, and end its old ones')
-    .action(
-      act(async (context, [id], { overlap, ...confirmed }: Confirmed & { overlap?: string }) => {
-        const retailerId = requireId(id);
-        const seconds = readOverlap(overlap);
-        const { apiKey, key } = newKey(context);
-        if (seconds === 0) {
-          const { name } = known(await context.store.countWaitingOf(retailerId), 'store');
-          confirm(confirmed, `This ends the keys of “${name}” at once; with --overlap they go on for a time.`);
-          known((await context.store.rotateKey(retailerId, key)) || null, 'store');
-          return { retailer_id: id, api_key: apiKey };
-        }
-        const outcome = await context.store.rotateKeyWithOverlap(retailerId, key, seconds);
-        if (outcome.kind === 'rotated') {
-          return { retailer_id: id, api_key: apiKey, old_keys_until: outcome.oldKeysUntil };
-        }
-        if (outcome.kind === 'unknown') throw new CommandError('There is no such store.');
-        throw new CommandError(
-          `${MAX_OVERLAPPING_KEYS} old keys of this store go on already: retailer show says until when. ` +
-            'Rotate after that, or without --overlap, which ends them at once.',
-        );
-      }),
-    );
+    .runs(async (context, [id], { overlap, ...confirmed }: Confirmed & { overlap?: string }) => {
+      const retailerId = requireId(id);
+      const seconds = readOverlap(overlap);
+      const { apiKey, key } = newKey(context);
+      if (seconds === 0) {
+        const { name } = known(await context.store.countWaitingOf(retailerId), 'store');
+        confirm(confirmed, `This ends the keys of “${name}” at once; with --overlap they go on for a time.`);
+        known((await context.store.rotateKey(retailerId, key)) || null, 'store');
+        return { retailer_id: id, api_key: apiKey };
+      }
+      const outcome = await context.store.rotateKeyWithOverlap(retailerId, key, seconds);
+      if (outcome.kind === 'rotated') {
+        return { retailer_id: id, api_key: apiKey, old_keys_until: outcome.oldKeysUntil };
+      }
+      if (outcome.kind === 'unknown') throw new CommandError('There is no such store.');
+      throw new CommandError(
+        `${MAX_OVERLAPPING_KEYS} old keys of this store go on already: retailer show says until when. ` +
+          'Rotate after that, or without --overlap, which ends them at once.',
+      );
+    });
 }

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { openPlaces } from '../app/places.ts';
+import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
 import { LOCATE_TIMEOUT_MS } from '../dispatch/locate-job.ts';
 import { findAddress, type Places } from '../dispatch/places.ts';
@@ -15,12 +15,12 @@ export type PlaceOptions = { lat?: string; lng?: string };
 /** Kinds of `--test-card`; a store without a card is made with `none`. */
 const CARD_KINDS = [...Object.keys(TEST_CARDS), 'none'];
 
-export const withCard = (command: Command) =>
+export const withCard = (command: CliCommand): CliCommand =>
   command
     .option('--stripe-customer <cus>', "the store's customer at Stripe")
     .option('--payment-method <pm>', 'a card of that customer')
     .option('--test-card <kind>', `sandbox only: ${CARD_KINDS.join(', ')}; ok by default for a new store`);
-export const withPlace = (command: Command) =>
+export const withPlace = (command: CliCommand): CliCommand =>
   command.option('--lat <degrees>', "the store's latitude").option('--lng <degrees>', "the store's longitude");
 
 /** A store to be made: its card as the options say, its point as `locateStore` finds it. */

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
+import { type ActAlone, CliCommand } from '../cli/command.ts';
 import { CommandError, withContext } from '../cli/context.ts';
 import { Listed } from '../cli/list.ts';
 import { escapeLines, type Output, openOutput, type Streams } from '../cli/output.ts';
-import type { Act, ActAlone } from '../cli/parts.ts';
+import type { Act } from '../cli/parts.ts';
 import { readWatch } from '../cli/watch.ts';
 import { ConfigError, type Environment, parseConfig, readCliConfig, readConfig } from '../config.ts';
 import { addWebhookCommands } from '../events/webhook-command.ts';
@@ -74,16 +75,6 @@ function buildProgram(
   output: Output,
   { env, pause }: { readonly env: Environment | undefined; readonly pause: Pause },
 ): Command {
-  const program = new Command('sameday')
-    .description('The operator’s command line of Sameday. It works on the database of the running service.')
-    .configureOutput({
-      writeOut: (text) => stdout.write(text),
-      // Its errors quote what was typed, which may have been pasted.
-      writeErr: (text) => stderr.write(escapeLines(withoutFarGuesses(text))),
-    })
-    .version(version(), '--version', 'print the version')
-    .exitOverride()
-    .showHelpAfterError();
   const act: Act =
     (work) =>
     async (...args) => {
@@ -98,7 +89,7 @@ function buildProgram(
         }
       });
     };
-  const alone: ActAlone =
+  const actAlone: ActAlone =
     (work) =>
     async (...args) => {
       const command = args.at(-1) as Command;
@@ -112,20 +103,30 @@ function buildProgram(
         print: (value) => output.print(value, json),
       });
     };
-  addRetailerCommands(program, act);
-  addOrganizationCommands(program, act);
-  addDriverCommands(program, act);
-  addOrderCommands(program, act);
+  const program = new CliCommand('sameday', act, actAlone)
+    .description('The operator’s command line of Sameday. It works on the database of the running service.')
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      // Its errors quote what was typed, which may have been pasted.
+      writeErr: (text) => stderr.write(escapeLines(withoutFarGuesses(text))),
+    })
+    .version(version(), '--version', 'print the version')
+    .exitOverride()
+    .showHelpAfterError();
+  addRetailerCommands(program);
+  addOrganizationCommands(program);
+  addDriverCommands(program);
+  addOrderCommands(program);
   addPayoutCommands(program, act);
-  addTierCommands(program, act);
+  addTierCommands(program);
   addTextCommands(program, act);
   addWebhookCommands(program, act);
-  addJobCommands(program, act);
-  addStatsCommand(program, act);
-  addSandboxCommands(program, act);
-  addCheckCommand(program, act, alone);
-  addBackupCommands(program, act, alone);
-  addCompletionCommand(program, alone);
+  addJobCommands(program);
+  addStatsCommand(program);
+  addSandboxCommands(program);
+  addCheckCommand(program);
+  addBackupCommands(program);
+  addCompletionCommand(program);
   for (const command of leaves(program)) command.option('--json', 'print JSON').exitOverride();
   return program;
 }

@@ -1,21 +1,19 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import { Worded } from '../cli/output.ts';
-import { type Act, integer, known, requireId } from '../cli/parts.ts';
+import { integer, known, requireId } from '../cli/parts.ts';
 import { MAX_STORE_RATE } from '../limits.ts';
 
 /** `retailer set-rate` */
-export function addSetRate(retailer: Command, act: Act): void {
+export function addSetRate(retailer: CliCommand): void {
   retailer
     .command('set-rate <retailer_id>')
     .description('set the most orders a second that a store may create, and cancel, on each API process')
     .requiredOption('--per-second <number>', 'a whole number; none for no bound; default for STORE_RATE')
-    .action(
-      act(async ({ store }, [id], { perSecond }: { perSecond: string }) => {
-        const ordersPerSecond = readRate(perSecond);
-        known((await store.setOrdersPerSecond(requireId(id), ordersPerSecond)) || null, 'store');
-        return { retailer_id: id, orders_per_second: rateInWords(ordersPerSecond) };
-      }),
-    );
+    .runs(async ({ store }, [id], { perSecond }: { perSecond: string }) => {
+      const ordersPerSecond = readRate(perSecond);
+      known((await store.setOrdersPerSecond(requireId(id), ordersPerSecond)) || null, 'store');
+      return { retailer_id: id, orders_per_second: rateInWords(ordersPerSecond) };
+    });
 }
 
 /** A store's rate as the command takes it; in JSON it stays the value of the column. */

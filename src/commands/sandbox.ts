@@ -1,22 +1,19 @@
-import type { Command } from 'commander';
+import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
-import type { Act } from '../cli/parts.ts';
 import { MAX_COMMIT_RETRIES } from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 
 /** `sandbox reset` */
-export function addSandboxCommands(program: Command, act: Act): void {
+export function addSandboxCommands(program: CliCommand): void {
   const sandbox = program.command('sandbox').description('the sandbox');
   sandbox
     .command('reset')
     .description('remove all orders, also while the service runs; stores, keys, drivers, tiers and cards stay')
     .option('--yes', 'needed where DATABASE_URL names the database')
-    .action(
-      act(async (context, _args, { yes }: { yes?: boolean }) => {
-        refuseUnlessMeant(context, yes === true);
-        return { orders_removed: await reset(context) };
-      }),
-    );
+    .runs(async (context, _args, { yes }: { yes?: boolean }) => {
+      refuseUnlessMeant(context, yes === true);
+      return { orders_removed: await reset(context) };
+    });
 }
 
 function refuseUnlessMeant({ sandbox, config }: Context, yes: boolean): void {

@@ -1,5 +1,6 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { CliCommand } from '../../src/cli/command.ts';
 import { CommandError, type Context } from '../../src/cli/context.ts';
 import type { Listed } from '../../src/cli/list.ts';
 import type { Act } from '../../src/cli/parts.ts';
@@ -39,8 +40,9 @@ async function run(line: readonly string[], page: Page = LAST) {
       shown.push(found.shown);
       said.push(...found.whatFollows(command));
     };
-  const program = new Command('sameday');
-  for (const add of [addRetailerCommands, addDriverCommands, addOrderCommands, addWebhookCommands]) add(program, act);
+  const program = new CliCommand('sameday', act, () => async () => undefined);
+  for (const add of [addRetailerCommands, addDriverCommands, addOrderCommands]) add(program);
+  addWebhookCommands(program, act);
   await program.parseAsync(line, { from: 'user' });
   return { asked, said, shown };
 }

@@ -1,5 +1,6 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { CliCommand } from '../../src/cli/command.ts';
 import { CommandError, type Context } from '../../src/cli/context.ts';
 import type { Act } from '../../src/cli/parts.ts';
 import { addDriverCommands } from '../../src/commands/driver.ts';
@@ -26,9 +27,9 @@ function commands() {
       const command = args.at(-1) as Command;
       await work({ store } as Context, command.args, command.opts() as never);
     };
-  const program = new Command();
-  addDriverCommands(program, act);
-  addTierCommands(program, act);
+  const program = new CliCommand(undefined, act, () => async () => undefined);
+  addDriverCommands(program);
+  addTierCommands(program);
   const run = (...args: string[]) => program.parseAsync(args, { from: 'user' });
   return { run, drivers, changes };
 }

@@ -1,6 +1,8 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { CliCommand } from '../../src/cli/command.ts';
 import { CommandError, type Context } from '../../src/cli/context.ts';
+import type { Act } from '../../src/cli/parts.ts';
 import { addDriverCommands } from '../../src/commands/driver.ts';
 import { newId } from '../../src/domain/ids.ts';
 
@@ -11,12 +13,15 @@ const HOUR_MS = 3_600_000;
 async function setUntil(time: string): Promise<(Date | null)[]> {
   const written: (Date | null)[] = [];
   const setDutyEnd = async (_id: string, until: Date | null) => written.push(until) > 0;
-  const program = new Command('sameday');
-  addDriverCommands(program, (work) => async (...args) => {
-    const command = args.at(-1) as Command;
-    const store = { setDutyEnd } as unknown as Context['store'];
-    await work({ store, config: {} } as Context, command.args, command.opts() as never);
-  });
+  const act: Act =
+    (work) =>
+    async (...args) => {
+      const command = args.at(-1) as Command;
+      const store = { setDutyEnd } as unknown as Context['store'];
+      await work({ store, config: {} } as Context, command.args, command.opts() as never);
+    };
+  const program = new CliCommand('sameday', act, () => async () => undefined);
+  addDriverCommands(program);
   await program.parseAsync(['driver', 'set-until', ID, time], { from: 'user' });
   return written;
 }

@@ -93,6 +93,19 @@ test('what the stand-in of Stripe replies is whole by the types of its SDK, whic
   expectTypeOf(objects.paymentMethodBody).returns.toEqualTypeOf<Stripe.PaymentMethod>();
 });
 
+test('the stand-in of Stripe names no property that the types of its SDK do not have, which the compiler checks', () => {
+  type Whole = typeof import('../../src/sandbox/stripe-whole.ts');
+  expectTypeOf<keyof Whole['WHOLE_INTENT']>().toExtend<keyof Stripe.PaymentIntent>();
+  expectTypeOf<keyof Whole['WHOLE_CHARGE']>().toExtend<keyof Stripe.Charge>();
+  expectTypeOf<keyof Whole['WHOLE_CHARGE']['outcome']>().toExtend<keyof Stripe.Charge.Outcome>();
+  expectTypeOf<keyof Whole['WHOLE_REFUND']>().toExtend<keyof Stripe.Refund>();
+  expectTypeOf<keyof Whole['WHOLE_DISPUTE']['evidence']>().toExtend<keyof Stripe.Dispute.Evidence>();
+  expectTypeOf<keyof Whole['WHOLE_CARD']['card']>().toExtend<keyof Stripe.PaymentMethod.Card>();
+  expectTypeOf<keyof Whole['WHOLE_SETUP']>().toExtend<keyof Stripe.SetupIntent>();
+  expectTypeOf<keyof Whole['WHOLE_CUSTOMER']>().toExtend<keyof Stripe.Customer>();
+  expectTypeOf<keyof Whole['WHOLE_SESSION']>().toExtend<keyof Stripe.Checkout.Session>();
+});
+
 const CARD_ERROR = {
   type: 'card_error',
   message: 'declined',

@@ -25,31 +25,25 @@ export type Streams = { readonly stdout: Sink; readonly stderr: Sink };
 /** `columns`: the width of a terminal; a file and a pipe have none. */
 type Sink = { write(text: string): unknown; readonly columns?: number | undefined };
 
-/** What a command says. */
-export type Output = {
-  /** Prints a command's result as JSON or as aligned text, whose lists fit the terminal. */
-  print(value: unknown, json: boolean, isList?: boolean): void;
-  /** Clears a terminal, or leaves a line between two looks. */
-  clear(): void;
-  /** Adds lines to the result. */
-  write(lines: string): void;
-  /** Adds a text to the result, without the end of a line. */
-  put(text: string): void;
-  /** Says something on standard error, where it stays out of the way of the result. */
-  tell(lines: string): void;
-};
+export type Output = ReturnType<typeof openOutput>;
 
 /** Clears the screen and what was scrolled off it, and goes home. */
 const CLEAR = '\u001b[2J\u001b[3J\u001b[H';
 
-export function openOutput({ stdout, stderr }: Streams): Output {
+/** What a command says. */
+export function openOutput({ stdout, stderr }: Streams) {
   return {
-    print: (value, json, isList = Array.isArray(value)) =>
+    /** Prints a command's result as JSON or as aligned text, whose lists fit the terminal. */
+    print: (value: unknown, json: boolean, isList = Array.isArray(value)) =>
       void stdout.write(`${render(value, json, isList ? stdout.columns : undefined)}\n`),
+    /** Clears a terminal, or leaves a line between two looks. */
     clear: () => void stdout.write(stdout.columns === undefined ? '\n' : CLEAR),
-    write: (lines) => void stdout.write(`${escapeLines(lines)}\n`),
-    put: (text) => void stdout.write(escapeLines(text)),
-    tell: (lines) => void stderr.write(`${escapeLines(lines)}\n`),
+    /** Adds lines to the result. */
+    write: (lines: string) => void stdout.write(`${escapeLines(lines)}\n`),
+    /** Adds a text to the result, without the end of a line. */
+    put: (text: string) => void stdout.write(escapeLines(text)),
+    /** Says something on standard error, where it stays out of the way of the result. */
+    tell: (lines: string) => void stderr.write(`${escapeLines(lines)}\n`),
   };
 }
 

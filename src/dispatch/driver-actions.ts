@@ -28,18 +28,7 @@ export type ActionOutcome =
 /** A driver's action on an order. */
 export type DriverAction = { readonly driverId: string; readonly orderId: string; readonly stamp: ActionStamp };
 
-export type DriverActions = {
-  /** @param until when the driver goes home; null for one who does not say */
-  setDuty(driverId: string, onDuty: boolean, until?: Date | null): Promise<{ readonly onDuty: boolean } | null>;
-  pickUp(action: DriverAction): Promise<ActionOutcome>;
-  /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
-  foreseeDelivery(action: DriverAction): Promise<ActionOutcome | null>;
-  /** @param photo one that shows nothing, or none, holds the payout */
-  deliver(action: DriverAction, photo: HandoverPhoto | null): Promise<ActionOutcome>;
-  release(action: DriverAction, reason: ReleaseReason): Promise<ActionOutcome>;
-  undeliverable(action: DriverAction, reason: UndeliverableReason): Promise<ActionOutcome>;
-  returned(action: DriverAction): Promise<ActionOutcome>;
-};
+export type DriverActions = ReturnType<typeof createDriverActions>;
 
 /** The statements of the actions. */
 export type ActionStore = Pick<
@@ -70,9 +59,10 @@ export function createDriverActions(deps: {
   readonly events: Pick<OrderEvents, 'orderChanged' | 'driverChanged' | 'orderTaken'>;
   /** Time from a step to the text of it; 0 by default. */
   readonly textDelaySeconds?: number;
-}): DriverActions {
+}) {
   const { matcher, store, redispatch, textDelaySeconds = 0 } = deps;
 
+  /** @param until when the driver goes home; null for one who does not say */
   async function setDuty(driverId: string, onDuty: boolean, until: Date | null = null) {
     const result = await store.setDriverDuty(driverId, onDuty, until).catch((error) => {
       // It may be written all the same: the change feed reads the driver, now and with the notice.
@@ -185,14 +175,16 @@ export function createDriverActions(deps: {
 
   return {
     setDuty,
-    async pickUp(action) {
+    async pickUp(action: DriverAction): Promise<ActionOutcome> {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) => store.pickUpOrder(orderId, driverId, stamp, receipt, textDelaySeconds);
       const outcome = await step(action, 'picked_up', write);
       return outcome.kind === 'not_found' ? pickUpLate(action, outcome) : outcome;
     },
-    foreseeDelivery: (action) => foresee(action, 'delivered'),
-    async deliver(action, photo) {
+    /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
+    foreseeDelivery: (action: DriverAction) => foresee(action, 'delivered'),
+    /** @param photo one that shows nothing, or none, holds the payout */
+    async deliver(action: DriverAction, photo: HandoverPhoto | null): Promise<ActionOutcome> {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) =>
         store.deliverOrder(orderId, driverId, photo?.name ?? null, stamp, withPhoto(receipt, photo), textDelaySeconds);
@@ -201,7 +193,7 @@ export function createDriverActions(deps: {
       if (outcome.kind === 'done') freed(driverId, orderId);
       return outcome;
     },
-    async release(action, reason) {
+    async release(action: DriverAction, reason: ReleaseReason): Promise<ActionOutcome> {
       const { orderId, driverId, stamp } = action;
       const write = () => store.releaseOrder(orderId, driverId, reason, stamp, deps.releasesPerHour);
       const outcome = await act(action, 'pending_dispatch', write, () => tooManyReleases(driverId));
@@ -211,13 +203,13 @@ export function createDriverActions(deps: {
       }
       return outcome;
     },
-    undeliverable(action, reason) {
+    undeliverable(action: DriverAction, reason: UndeliverableReason): Promise<ActionOutcome> {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) =>
         store.markUndeliverable(orderId, driverId, reason, stamp, receipt, textDelaySeconds);
       return step(action, 'undeliverable', write);
     },
-    async returned(action) {
+    async returned(action: DriverAction): Promise<ActionOutcome> {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) => store.returnOrder(orderId, driverId, stamp, receipt);
       const outcome = await step(action, 'returned', write);

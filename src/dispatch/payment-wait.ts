@@ -1,18 +1,7 @@
 import type { PaymentStatus } from '../domain/order.ts';
 import type { Store } from '../store/store.ts';
 
-export type PaymentWait = {
-  /** The payment status once it is recorded, or `processing` after the longest wait. Never rejects. */
-  paymentWithin(orderId: string): Promise<PaymentStatus>;
-  /** Whether a reply waits for the payment of this order. */
-  isAwaited(orderId: string): boolean;
-  /** Ends the wait of the reply for this order, if there is one. */
-  paymentRecorded(orderId: string, status: PaymentStatus): void;
-  /** Reads the payments that replies wait for, which another process may have recorded. */
-  recheck(orderIds: readonly string[]): Promise<void>;
-  /** Ends every wait with `processing`, and starts none any more: a stop would cut replies that wait on. */
-  end(): void;
-};
+export type PaymentWait = ReturnType<typeof createPaymentWait>;
 
 /**
  * Lets replies wait for their charges. A reply does not wait if `maxWaiting` others do, or if charges take
@@ -26,11 +15,12 @@ export function createPaymentWait(
   waitMs: number,
   maxWaiting: number,
   missesBeforeGivingUp: number,
-): PaymentWait {
+) {
   const waiting = new Map<string, (status: PaymentStatus) => void>();
   let misses = 0;
   let isEnded = false;
 
+  /** The payment status once it is recorded, or `processing` after the longest wait. Never rejects. */
   function paymentWithin(orderId: string): Promise<PaymentStatus> {
     const room = misses < missesBeforeGivingUp ? maxWaiting : 1;
     if (isEnded || waitMs === 0 || waiting.size >= room) return Promise.resolve('processing');
@@ -49,20 +39,24 @@ export function createPaymentWait(
     });
   }
 
+  /** Ends the wait of the reply for this order, if there is one. */
   function paymentRecorded(orderId: string, status: PaymentStatus): void {
     if (status !== 'processing') waiting.get(orderId)?.(status);
   }
 
   return {
     paymentWithin,
-    isAwaited: (orderId) => waiting.has(orderId),
+    /** Whether a reply waits for the payment of this order. */
+    isAwaited: (orderId: string) => waiting.has(orderId),
     paymentRecorded,
-    async recheck(orderIds) {
+    /** Reads the payments that replies wait for, which another process may have recorded. */
+    async recheck(orderIds: readonly string[]): Promise<void> {
       const awaited = orderIds.filter((orderId) => waiting.has(orderId));
       if (awaited.length === 0) return;
       for (const [orderId, status] of await store.loadPaymentStatuses(awaited)) paymentRecorded(orderId, status);
     },
-    end() {
+    /** Ends every wait with `processing`, and starts none any more: a stop would cut replies that wait on. */
+    end(): void {
       isEnded = true;
       for (const resolve of [...waiting.values()]) resolve('processing');
     },

@@ -19,16 +19,7 @@ export type PositionReport = {
 /** `older`: a later position is known. `off_range`: not a point on the globe. */
 export type ReportOutcome = 'taken' | 'older' | 'unknown_driver' | 'off_range';
 
-export type Positions = {
-  /** Takes a position from a driver's phone. */
-  report(driverId: string, report: PositionReport): ReportOutcome;
-  /** The driver's last position; null for an unknown driver or one who never reported any. */
-  last(driverId: string): Point | null;
-  /** Whether a driver's position is needed: on duty, or with an order. Null for an unknown driver. */
-  wants(driverId: string): boolean | null;
-  /** Takes a position that another process received. */
-  receive(position: DriverPosition): void;
-};
+export type Positions = ReturnType<typeof createPositions>;
 
 /**
  * Puts drivers' positions into the matcher at once and into Postgres later, and tells subscribers. A driver
@@ -40,7 +31,7 @@ export function createPositions(deps: {
   readonly redispatch: Pick<Redispatch, 'driverAvailable'>;
   readonly events: Pick<OrderEvents, 'driverMoved' | 'positionReported'>;
   readonly clock: Clock;
-}): Positions {
+}) {
   const { matcher, events } = deps;
 
   function apply(position: DriverPosition): boolean {
@@ -65,7 +56,8 @@ export function createPositions(deps: {
   }
 
   return {
-    report(driverId, report) {
+    /** Takes a position from a driver's phone. */
+    report(driverId: string, report: PositionReport): ReportOutcome {
       const { lat, lng, capturedAtMs } = report;
       if (!isPoint(lat, lng)) return 'off_range';
       const nowMs = deps.clock.now();
@@ -76,11 +68,14 @@ export function createPositions(deps: {
       events.positionReported(position);
       return 'taken';
     },
-    last: (driverId) => matcher.driver(driverId)?.position ?? null,
-    wants(driverId) {
+    /** The driver's last position; null for an unknown driver or one who never reported any. */
+    last: (driverId: string): Point | null => matcher.driver(driverId)?.position ?? null,
+    /** Whether a driver's position is needed: on duty, or with an order. Null for an unknown driver. */
+    wants(driverId: string): boolean | null {
       const driver = matcher.driver(driverId);
       return driver ? driver.onDuty || matcher.carriedBy(driverId).length > 0 : null;
     },
-    receive: apply,
+    /** Takes a position that another process received. */
+    receive: (position: DriverPosition): void => void apply(position),
   };
 }

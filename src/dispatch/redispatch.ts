@@ -17,48 +17,7 @@ export const MATCHED_AT_ONCE = 16;
 /** Most follow-ups of an assignment that the database refused. A race mostly ends after one. */
 const MAX_FOLLOW_UPS = 4;
 
-/**
- * Assigns waiting orders to drivers. A method that returns nothing starts work and logs its failure; the
- * sweep makes up for it.
- */
-export type Redispatch = {
-  /**
-   * A driver came on duty, became free or moved: they take the waiting order of least cost in reach.
-   */
-  driverAvailable(driverId: string): void;
-  /** A driver no longer carries this order: memory releases them, and they take a waiting order. */
-  driverFreed(driverId: string, orderId: string): void;
-  /** Memory may be wrong about a driver: they are read again, and take a waiting order if they are free. */
-  recheckDriver(driverId: string): void;
-  /** A new order waits: it takes the nearest driver who became free meanwhile. */
-  orderQueued(orderId: string): void;
-  /** A driver released an order: it is read again, and takes the nearest driver. */
-  orderReleased(orderId: string): void;
-
-  /**
-   * Matches a driver with waiting orders until one is theirs or none is left; resolves when the result is
-   * written.
-   */
-  matchDriver(driverId: string): Promise<void>;
-  /** Matches a waiting order with free drivers, nearest first; resolves when the result is written. */
-  matchOrder(orderId: string): Promise<void>;
-  /**
-   * Gives a driver an order as the planner says, without being waited for.
-   *
-   * @param lost called where another process plans by now
-   */
-  assignPlanned(orderId: string, driver: FoundDriver, planned: PlannedChoice, lost: () => void): void;
-  /** Matches up to MATCHED_AT_ONCE orders: each takes the nearest driver whom none before it took. */
-  matchOrders(orderIds: readonly string[]): Promise<void>;
-  /** Reads a waiting order again and matches it. */
-  requeue(orderId: string): Promise<void>;
-  /** Does the same with whoever is nearest, whatever is planned. */
-  giveAtOnce(orderId: string): Promise<void>;
-  /** Expires an order whose time is up. */
-  expire(orderId: string): Promise<void>;
-  /** Expires waiting orders before their time is up, and forgets their lost replies; returns how many. */
-  expireSurplus(surplus: Surplus): Promise<number>;
-};
+export type Redispatch = ReturnType<typeof createRedispatch>;
 
 export type RedispatchParts = {
   readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus'>;
@@ -74,8 +33,11 @@ export type RedispatchParts = {
   readonly logger: Logger;
 };
 
-/** Each assignment is one conditional update; memory is marked before it and corrected after it. */
-export function createRedispatch(parts: RedispatchParts): Redispatch {
+/**
+ * Assigns waiting orders to drivers. Each assignment is one conditional update; memory is marked before it and
+ * corrected after it. A method that returns nothing starts work and logs its failure; the sweep makes up for it.
+ */
+export function createRedispatch(parts: RedispatchParts) {
   const { store, matcher, fleet, events, clock, logger } = parts;
 
   // While an assignment is being written, no other event finds its order or its driver. After a refused write
@@ -187,11 +149,13 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     for (const driverId of driverIds) await matchDriver(driverId);
   }
 
+  /** Reads a waiting order again and matches it. */
   async function requeue(orderId: string): Promise<void> {
     await fleet.refreshOrders([orderId]);
     await matchOrder(orderId);
   }
 
+  /** Does the same with whoever is nearest, whatever is planned. */
   async function giveAtOnce(orderId: string): Promise<void> {
     await fleet.refreshOrders([orderId]);
     matcher.planned.leave(orderId);
@@ -200,6 +164,7 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     if (matcher.isWaiting(orderId)) matcher.planned.takeBack(orderId);
   }
 
+  /** @param lost called where another process plans by now */
   async function assignPlanned(
     orderId: string,
     driver: FoundDriver,
@@ -210,17 +175,24 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     if (outcome === 'lease_lost') lost();
   }
 
-  /** A driver is marked in the turn of the event loop in which an order finds them, so that the next one does not. */
+  /**
+   * Matches up to MATCHED_AT_ONCE orders: each takes the nearest driver whom none before it took. A driver is marked in
+   * the turn of the event loop in which an order finds them, so that the next one does not.
+   */
   async function matchOrders(orderIds: readonly string[]): Promise<void> {
     await Promise.all(orderIds.map((orderId) => matchOrder(orderId)));
   }
 
+  /** Expires an order whose time is up. */
   async function expire(orderId: string): Promise<void> {
     const expired = await parts.unknownOutcomes.watch(orderId, store.expireOrder(orderId));
     if (expired) followExpiry(expired);
   }
 
-  // After an unknown outcome the sweep finds the orders that wait in memory only.
+  /**
+   * Expires waiting orders before their time is up, and forgets their lost replies; returns how many. After an unknown
+   * outcome the sweep finds the orders that wait in memory only.
+   */
   async function expireSurplus(surplus: Surplus): Promise<number> {
     const expired = await store.expireSurplus(surplus);
     for (const order of expired) followExpiry(order);
@@ -237,18 +209,21 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
     work.catch((error) => logger.warn({ err: errorFields(error) }, message));
   }
 
+  /** A driver came on duty, became free or moved: they take the waiting order of least cost in reach. */
   function driverAvailable(driverId: string): void {
     start(matchDriver(driverId), 'a free driver could not be matched');
   }
 
   return {
     driverAvailable,
-    driverFreed(driverId, orderId) {
+    /** A driver no longer carries this order: memory releases them, and they take a waiting order. */
+    driverFreed(driverId: string, orderId: string): void {
       matcher.release(driverId, clock.now(), orderId);
       fleet.markStale(driverId);
       driverAvailable(driverId);
     },
-    recheckDriver(driverId) {
+    /** Memory may be wrong about a driver: they are read again, and take a waiting order if they are free. */
+    recheckDriver(driverId: string): void {
       const rechecked = fleet.refreshDrivers([driverId]).catch((error) => {
         // The change feed tries until it succeeds.
         parts.unknownOutcomes.addDriver(driverId);
@@ -259,11 +234,17 @@ export function createRedispatch(parts: RedispatchParts): Redispatch {
         'a driver could not be read again',
       );
     },
-    orderQueued: (orderId) => start(matchOrder(orderId), 'a new waiting order could not be matched'),
-    orderReleased: (orderId) => start(requeue(orderId), 'a released order could not be matched'),
-    matchDriver: (driverId) => matchDriver(driverId),
-    matchOrder: (orderId) => matchOrder(orderId),
-    assignPlanned: (...args) => start(assignPlanned(...args), 'a planned order could not be assigned'),
+    /** A new order waits: it takes the nearest driver who became free meanwhile. */
+    orderQueued: (orderId: string) => start(matchOrder(orderId), 'a new waiting order could not be matched'),
+    /** A driver released an order: it is read again, and takes the nearest driver. */
+    orderReleased: (orderId: string) => start(requeue(orderId), 'a released order could not be matched'),
+    /** Matches a driver with waiting orders until one is theirs or none is left; resolves when the result is written. */
+    matchDriver: (driverId: string) => matchDriver(driverId),
+    /** Matches a waiting order with free drivers, nearest first; resolves when the result is written. */
+    matchOrder: (orderId: string) => matchOrder(orderId),
+    /** Gives a driver an order as the planner says, without being waited for. */
+    assignPlanned: (...args: Parameters<typeof assignPlanned>) =>
+      start(assignPlanned(...args), 'a planned order could not be assigned'),
     matchOrders,
     requeue,
     giveAtOnce,

@@ -19,33 +19,10 @@ export type Client = { readonly aborted: boolean; onAbort(listener: () => void):
 /** Resolves when nobody waits for the reply any more, at the latest after the deadline of the request. */
 export const untilAborted = (client: Client): Promise<void> => new Promise((resolve) => client.onAbort(resolve));
 
-/** The lost replies of requests without a key, as this process writes them. */
-export type RequestDedup = {
-  /**
-   * Resolves when the lost replies of earlier equal requests of this process are in the table. False if the
-   * client disconnected before. Must not be called before the transport has had time to report closed
-   * connections of earlier requests, for which `AdmissionControl` waits.
-   */
-  enter(fingerprint: string, client: Client): Promise<boolean>;
-  /**
-   * The reply with this order was lost. Resolves when that is recorded or given up.
-   *
-   * @param isVoid whether the order turned out not to exist; then the record is removed again
-   */
-  lost(reply: LostReply, isVoid?: Promise<boolean>): Promise<void>;
-  /**
-   * Takes the order of a lost reply for a client; false if another request has taken it. If the outcome is
-   * unknown, or the client's reply is lost too, the order is recorded again.
-   */
-  take(reply: LostReply, client: Client): Promise<boolean>;
-  /** Removes an order that does not exist. If that fails, the next equal request does it. */
-  forget(reply: LostReply): Promise<void>;
-  /** Waits until everything is written. */
-  close(): Promise<void>;
-};
+export type RequestDedup = ReturnType<typeof createRequestDedup>;
 
 /**
- * Request deduplication. A lost reply is recorded at once, and no equal request of this process starts before
+ * Deduplication of requests without a key. A lost reply is recorded at once, and no equal request of this process starts before
  * it is recorded. Lost replies share statements.
  *
  * @param bounds in milliseconds: the pause before another attempt, and the time for which lost replies are
@@ -55,7 +32,7 @@ export function createRequestDedup(
   store: Pick<Store, 'recordLostReplies' | 'takeLostReplies'>,
   bounds: { readonly retryMs: number; readonly keptMs: number; readonly maxWriting: number },
   logger: Logger,
-): RequestDedup {
+) {
   const writing = new Map<string, Promise<void>>();
   let isClosed = false;
   const limit = limitConcurrency(MAX_LOST_REPLY_WRITES);
@@ -91,6 +68,11 @@ export function createRequestDedup(
     }
   }
 
+  /**
+   * The reply with this order was lost. Resolves when that is recorded or given up.
+   *
+   * @param isVoid whether the order turned out not to exist; then the record is removed again
+   */
   async function lost(reply: LostReply, isVoid = Promise.resolve(false)): Promise<void> {
     if (writing.size >= bounds.maxWriting) {
       logger.warn({ order: reply.orderId }, 'too many replies were lost at once; this one is not recorded');
@@ -102,12 +84,18 @@ export function createRequestDedup(
     void isVoid.then((isToForget) => (isToForget ? forget(reply) : undefined));
   }
 
+  /** Removes an order that does not exist. If that fails, the next equal request does it. */
   async function forget(reply: LostReply): Promise<void> {
     await takeOut(reply).catch(report);
   }
 
   return {
-    async enter(fingerprint, client) {
+    /**
+     * Resolves when the lost replies of earlier equal requests of this process are in the table. False if the
+     * client disconnected before. Must not be called before the transport has had time to report closed
+     * connections of earlier requests, for which `AdmissionControl` waits.
+     */
+    async enter(fingerprint: string, client: Client): Promise<boolean> {
       for (let before = writing.get(fingerprint); before; before = writing.get(fingerprint)) {
         await Promise.race([before, untilAborted(client)]);
         if (client.aborted) return false;
@@ -116,7 +104,11 @@ export function createRequestDedup(
     },
     lost,
     forget,
-    async take(reply, client) {
+    /**
+     * Takes the order of a lost reply for a client; false if another request has taken it. If the outcome is
+     * unknown, or the client's reply is lost too, the order is recorded again.
+     */
+    async take(reply: LostReply, client: Client): Promise<boolean> {
       const taking = takeOut(reply);
       hold(reply.fingerprint, taking);
       try {
@@ -129,7 +121,8 @@ export function createRequestDedup(
         throw error;
       }
     },
-    async close() {
+    /** Waits until everything is written. */
+    async close(): Promise<void> {
       isClosed = true;
       while (writing.size > 0) await Promise.all(writing.values());
     },

@@ -14,18 +14,7 @@ const LIVE_READ_RETRY_MAX_MS = 10_000;
 
 below({ LIVE_READ_RETRY_MS }, { LIVE_READ_RETRY_MAX_MS });
 
-export type LatestReader = {
-  /**
-   * Requests a read of `key` that begins after this call. Resolves when its first try is over, whatever its
-   * result. Only for keys that somebody watches, since their number bounds the memory.
-   */
-  request(key: string): Promise<void>;
-  /** Whether a read was requested whose result has not been applied yet. */
-  isPending(key: string): boolean;
-  /** Nobody watches `key` any more: a read under way is not applied, and a failed one not retried. */
-  forget(key: string): void;
-  close(): void;
-};
+export type LatestReader = ReturnType<typeof createLatestReader>;
 
 type Deferred = { readonly promise: Promise<void>; readonly resolve: () => void };
 type Entry = { reading: boolean; wanted: Deferred | null; failures: number; retry: NodeJS.Timeout | null };
@@ -43,7 +32,7 @@ export function createLatestReader<Value>(source: {
   readonly read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
   readonly apply: (key: string, value: Value | null) => void;
   readonly failed: (error: unknown) => void;
-}): LatestReader {
+}) {
   const { apply, failed } = source;
   const read = batched(
     source.read,
@@ -108,6 +97,7 @@ export function createLatestReader<Value>(source: {
     entry.retry.unref();
   }
 
+  /** Nobody watches `key` any more: a read under way is not applied, and a failed one not retried. */
   function forget(key: string): void {
     const entry = entries.get(key);
     if (!entry) return;
@@ -118,7 +108,11 @@ export function createLatestReader<Value>(source: {
   }
 
   return {
-    request(key) {
+    /**
+     * Requests a read of `key` that begins after this call. Resolves when its first try is over, whatever its
+     * result. Only for keys that somebody watches, since their number bounds the memory.
+     */
+    request(key: string): Promise<void> {
       let entry = entries.get(key);
       if (!entry) {
         entry = { reading: false, wanted: null, failures: 0, retry: null };
@@ -133,7 +127,8 @@ export function createLatestReader<Value>(source: {
       }
       return promise;
     },
-    isPending: (key) => entries.has(key),
+    /** Whether a read was requested whose result has not been applied yet. */
+    isPending: (key: string) => entries.has(key),
     forget,
     close: () => [...entries.keys()].forEach(forget),
   };

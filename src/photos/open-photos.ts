@@ -28,23 +28,7 @@ below(
   { REQUEST_DEADLINE_MS },
 );
 
-export type Photos = {
-  /**
-   * Re-encodes a driver's upload and stores it under a new name, unless `wanted` turns false before its turn. What
-   * could not be stored is kept: the same upload of the driver is not encoded again.
-   *
-   * @throws {PhotoStorageError} where it cannot be stored
-   */
-  store(bytes: Buffer, wanted: () => boolean, driverId: string): Promise<StoredPhoto>;
-  /** Removes a photo that belongs to no order. A failure is logged and not thrown. */
-  discard(name: string): Promise<void>;
-  /** Why `store` failed, in words; null where the error says nothing of it that is known. */
-  failureCause(error: unknown): string | null;
-  /** The photo of a tracking token's order; null if there is none. */
-  find(token: string): Promise<Buffer | null>;
-  /** The photo of a store's order; null if there is none, and for another store's order. */
-  findOf(orderId: string, retailerId: string): Promise<Buffer | null>;
-};
+export type Photos = ReturnType<typeof createPhotos>;
 
 /** What becomes of an upload, for the metrics. */
 type PhotoOutcome = 'stored' | 'unusable' | 'busy' | 'storage_full' | 'storage_failed';
@@ -60,7 +44,7 @@ export function createPhotos(
   logger: Logger,
   observe: (outcome: PhotoOutcome) => void,
   processor: PhotoProcessor = createPhotoProcessor(),
-): Photos {
+) {
   const kept = new KeptPhotos(() => performance.now());
   /** Repeated while it lasts: no driver can end a delivery, and each of these lines says why. */
   const notStored = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
@@ -87,7 +71,13 @@ export function createPhotos(
   }
   const read = async (name: string | null) => (name === null ? null : logged(storage.get(name)));
   return {
-    async store(bytes, wanted, driverId) {
+    /**
+     * Re-encodes a driver's upload and stores it under a new name, unless `wanted` turns false before its turn. What
+     * could not be stored is kept: the same upload of the driver is not encoded again.
+     *
+     * @throws {PhotoStorageError} where it cannot be stored
+     */
+    async store(bytes: Buffer, wanted: () => boolean, driverId: string): Promise<StoredPhoto> {
       const photo = await encoded(bytes, wanted, driverId);
       if (photo.kind !== 'ok') {
         observe(photo.kind);
@@ -106,7 +96,8 @@ export function createPhotos(
       observe('stored');
       return { kind: 'stored', name, isBlank: photo.isBlank };
     },
-    discard: (name) =>
+    /** Removes a photo that belongs to no order. A failure is logged and not thrown. */
+    discard: (name: string): Promise<void> =>
       storage
         .remove(name)
         .catch((error) =>
@@ -115,9 +106,12 @@ export function createPhotos(
             'a photo that belongs to no order could not be removed',
           ),
         ),
+    /** Why `store` failed, in words; null where the error says nothing of it that is known. */
     failureCause: photoFailureCause,
-    find: async (token) => read(await store.findPhotoName(token)),
-    findOf: async (orderId, retailerId) => read(await store.findOrderPhotoName(orderId, retailerId)),
+    /** The photo of a tracking token's order; null if there is none. */
+    find: async (token: string) => read(await store.findPhotoName(token)),
+    /** The photo of a store's order; null if there is none, and for another store's order. */
+    findOf: async (orderId: string, retailerId: string) => read(await store.findOrderPhotoName(orderId, retailerId)),
   };
 }
 

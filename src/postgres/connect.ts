@@ -143,31 +143,11 @@ type Address = {
   readonly onnotify?: unknown;
 };
 
-type Sockets = {
-  /** Opens the pool's next socket, to the host that answered last, or else to the next one. */
-  open(address: Address): Promise<Socket>;
-  /**
-   * Returns a function that destroys the sockets that have received nothing meanwhile. Idle ones are replaced.
-   */
-  watch(): () => void;
-  /** Destroys the sockets to other hosts than this one, or all where it is not known. */
-  keepToPrimary(host: number | null): void;
-  /** Does so for `silenceMs` from now. */
-  destroySilent(silenceMs: number): void;
-  /** Destroys the one on which the pool listens. */
-  destroyListening(): void;
-  /**
-   * Opens no more sockets and destroys those that are left. The client forgets one that is still opening: it would log
-   * in and stay (postgres 3.4.9, `terminate` in its connection.js).
-   */
-  close(): void;
-};
-
 function createSockets(
   hosts: readonly (Host | null)[],
   firstHost: number,
   onDial: (host: number) => void = () => undefined,
-): Sockets {
+) {
   const all = new Map<Socket, { readonly host: number; readonly listens: boolean; readonly openedMs: number }>();
   let turn = firstHost;
   /** Number of hosts that have refused in a row. */
@@ -190,6 +170,7 @@ function createSockets(
     }
   }
 
+  /** Returns a function that destroys the sockets that have received nothing meanwhile. Idle ones are replaced. */
   const watch = (): (() => void) => {
     const before = [...all.keys()].map((socket) => ({ socket, bytesRead: socket.bytesRead }));
     return () => {
@@ -199,7 +180,8 @@ function createSockets(
   };
 
   return {
-    async open({ host: [ownHost = 'localhost'], port: [ownPort = 5432], path, onnotify }) {
+    /** Opens the pool's next socket, to the host that answered last, or else to the next one. */
+    async open({ host: [ownHost = 'localhost'], port: [ownPort = 5432], path, onnotify }: Address): Promise<Socket> {
       judge(performance.now());
       if (refusals >= hosts.length) await pause(DB_REDIAL_MS * (0.5 + Math.random() / 2));
       if (isClosed) throw Object.assign(new Error('The pool is closed'), { code: 'CONNECTION_ENDED' });
@@ -212,12 +194,14 @@ function createSockets(
       return socket;
     },
     watch,
-    keepToPrimary(primary) {
+    /** Destroys the sockets to other hosts than this one, or all where it is not known. */
+    keepToPrimary(primary: number | null): void {
       const isElsewhere = (host: number): boolean => primary === null || host % hosts.length !== primary;
       while (primary !== null && isElsewhere(turn)) turn++;
       for (const [socket, { host }] of all) if (isElsewhere(host)) socket.destroy();
     },
-    destroySilent(silenceMs) {
+    /** Destroys those that receive nothing for `silenceMs` from now. */
+    destroySilent(silenceMs: number): void {
       if (checking) return;
       checking = true;
       const destroy = watch();
@@ -227,10 +211,15 @@ function createSockets(
       };
       setTimeout(check, silenceMs).unref();
     },
-    destroyListening() {
+    /** Destroys the one on which the pool listens. */
+    destroyListening(): void {
       for (const [socket, { listens }] of all) if (listens) socket.destroy();
     },
-    close() {
+    /**
+     * Opens no more sockets and destroys those that are left. The client forgets one that is still opening: it would log
+     * in and stay (postgres 3.4.9, `terminate` in its connection.js).
+     */
+    close(): void {
       isClosed = true;
       for (const socket of all.keys()) socket.destroy();
     },

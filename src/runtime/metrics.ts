@@ -12,21 +12,7 @@ import type { Database } from './database.ts';
 /** How many orders customers watch, and by how many sockets. */
 type WatchedOrders = { watched(): { readonly orders: number; readonly sockets: number } };
 
-export type Metrics = {
-  readonly registry: Registry;
-  readonly observeRequest: (pattern: string, method: string, status: number, durationMs: number) => void;
-  /** Counts a vendor's callback. The labels are of bounded sets. */
-  readonly observeCallback: (vendor: string, type: string, outcome: string) => void;
-  /** Counts a call of Stripe or Twilio by what became of it, of a bounded set. */
-  readonly observeVendor: (vendor: string, outcome: string) => void;
-  /** Counts a push to a driver's phone by what became of it, of a bounded set. */
-  readonly observePush: (outcome: string) => void;
-  /** Counts a driver's upload of a photo by what became of it, of a bounded set. */
-  readonly observePhoto: (outcome: string) => void;
-  /** Counts a table of the router by what became of it, of a bounded set. */
-  readonly observeTable: (outcome: string) => void;
-  watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: WatchedOrders, server: HttpServer): void;
-};
+export type Metrics = ReturnType<typeof openMetrics>;
 
 type BacklogStore = Pick<
   Store,
@@ -34,7 +20,7 @@ type BacklogStore = Pick<
 >;
 
 /** The metrics of `GET /metrics`: requests, fleet, waiting orders, and the backlog of the queues. */
-export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogStore): Metrics {
+export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogStore) {
   const registry = createMetrics();
   collectDefaultMetrics({ register: registry });
   // It lists /proc/self/fd synchronously, which blocks the process for 12 ms with 10,000 open sockets.
@@ -84,7 +70,7 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
 
   return {
     registry,
-    observeRequest(route, method, status, durationMs) {
+    observeRequest: (route: string, method: string, status: number, durationMs: number): void => {
       const key = `${route} ${method} ${status}`;
       let series = known.get(key);
       if (!series) {
@@ -94,12 +80,15 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
       series.count.inc();
       series.time.observe(durationMs / 1000);
     },
-    observeCallback: (vendor, type, outcome) => callbacks.inc({ vendor, type, outcome }),
-    observeVendor: (vendor, outcome) => calls.inc({ vendor, outcome }),
+    /** Counts a vendor's callback. The labels are of bounded sets. */
+    observeCallback: (vendor: string, type: string, outcome: string): void => callbacks.inc({ vendor, type, outcome }),
+    /** Counts a call of Stripe or Twilio by what became of it, of a bounded set. */
+    observeVendor: (vendor: string, outcome: string): void => calls.inc({ vendor, outcome }),
+    /** Each of these counts by what became of it, of a bounded set. */
     observePush: byOutcome('sameday_pushes_total', "Pushes to drivers' phones by what became of them"),
     observePhoto: byOutcome('sameday_photos_total', 'Photos of handovers that drivers sent by what became of them'),
     observeTable: byOutcome('sameday_router_tables_total', 'Tables of ways asked of the router by what became of them'),
-    watch(matcher, backlog, tracking, server) {
+    watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: WatchedOrders, server: HttpServer): void {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());
       gauge('sameday_drivers_free', 'Drivers on duty without an order', () => matcher.freeCount());

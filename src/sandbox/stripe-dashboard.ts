@@ -17,34 +17,17 @@ import {
 } from './stripe-objects.ts';
 import type { StripeRecords } from './stripe-records.ts';
 
-/** What people and banks do at Stripe. Each tells the service by events. */
-export type Dashboard = {
-  /** Gives back `amountCents` of a payment, what is left of it by default. */
-  refund(paymentIntent: string, amountCents?: number): Refund;
-  /** The bank sends a refund back. */
-  failRefund(id: string): Refund;
-  /** A refund that was pending succeeds. */
-  settleRefund(id: string): Refund;
-  dispute(paymentIntent: string): Dispute;
-  /** The bank asks before it disputes. */
-  inquire(paymentIntent: string): Dispute;
-  /** An inquiry becomes a dispute. */
-  escalate(id: string): Dispute;
-  /** `warning_closed` ends an inquiry. */
-  closeDispute(id: string, outcome: 'won' | 'lost' | 'warning_closed'): Dispute;
-  /** Contests a loss. */
-  appeal(id: string): Dispute;
-  /** Ends a payment that is `processing`, or that was left open. */
-  settle(paymentIntent: string, outcome: 'paid' | 'declined'): Payment;
-  /** Takes a card off its customer. */
-  detach(paymentMethod: string): void;
-};
+export type Dashboard = ReturnType<typeof createDashboard>;
 
 /** A bank may decide anew what was won or lost. */
 const DISPUTED = ['needs_response', 'appeal_under_review', 'won', 'lost'] as const;
 
-/** @throws {RangeError} in each method, for what does not exist or cannot be done */
-export function createDashboard(records: StripeRecords): Dashboard {
+/**
+ * What people and banks do at Stripe. Each tells the service by events.
+ *
+ * @throws {RangeError} in each method, for what does not exist or cannot be done
+ */
+export function createDashboard(records: StripeRecords) {
   const { events } = records;
 
   function payment(id: string): Payment {
@@ -76,21 +59,24 @@ export function createDashboard(records: StripeRecords): Dashboard {
   }
 
   return {
-    refund(paymentIntent, amountCents) {
+    /** Gives back `amountCents` of a payment, what is left of it by default. */
+    refund(paymentIntent: string, amountCents?: number): Refund {
       const paid = payment(paymentIntent);
       const left = paid.amount - sumOf(records.refundsOf(paymentIntent));
       const amount = amountCents ?? left;
       if (paid.answer.kind !== 'paid' || amount < 1 || amount > left) fail('nothing to refund');
       return giveBack(records, paid, amount, UNMARKED, false);
     },
-    failRefund(id) {
+    /** The bank sends a refund back. */
+    failRefund(id: string): Refund {
       const refund = records.find('refund', id) ?? fail(`no refund ${id}`);
       const failed = records.write({ ...refund, status: 'failed' });
       events.tell('refund.updated', () => refundBody(failed));
       events.tell('refund.failed', () => refundBody(failed));
       return failed;
     },
-    settleRefund(id) {
+    /** A refund that was pending succeeds. */
+    settleRefund(id: string): Refund {
       const refund = records.find('refund', id) ?? fail(`no refund ${id}`);
       if (refund.status !== 'pending') fail('it is not pending');
       const { status: _, ...settled } = refund;
@@ -98,15 +84,20 @@ export function createDashboard(records: StripeRecords): Dashboard {
       events.tell('refund.updated', () => refundBody(settled));
       return settled;
     },
-    dispute: (paymentIntent) => open(paymentIntent, 'needs_response'),
-    inquire: (paymentIntent) => open(paymentIntent, 'warning_needs_response'),
-    escalate: (id) => change(id, ['warning_needs_response'], 'needs_response', 'charge.dispute.updated'),
-    closeDispute(id, outcome) {
+    dispute: (paymentIntent: string) => open(paymentIntent, 'needs_response'),
+    /** The bank asks before it disputes. */
+    inquire: (paymentIntent: string) => open(paymentIntent, 'warning_needs_response'),
+    /** An inquiry becomes a dispute. */
+    escalate: (id: string) => change(id, ['warning_needs_response'], 'needs_response', 'charge.dispute.updated'),
+    /** `warning_closed` ends an inquiry. */
+    closeDispute(id: string, outcome: 'won' | 'lost' | 'warning_closed'): Dispute {
       const from = outcome === 'warning_closed' ? ['warning_needs_response' as const] : DISPUTED;
       return change(id, from, outcome, 'charge.dispute.closed');
     },
-    appeal: (id) => change(id, ['lost'], 'appeal_under_review', 'charge.dispute.updated'),
-    settle(paymentIntent, outcome) {
+    /** Contests a loss. */
+    appeal: (id: string) => change(id, ['lost'], 'appeal_under_review', 'charge.dispute.updated'),
+    /** Ends a payment that is `processing`, or that was left open. */
+    settle(paymentIntent: string, outcome: 'paid' | 'declined'): Payment {
       const before = payment(paymentIntent);
       if (!['processing', 'unfinished'].includes(before.answer.kind)) fail('it is not processing');
       const answer = outcome === 'paid' ? ({ kind: 'paid' } as const) : cardAnswer('pm_card_declined', () => false);
@@ -114,7 +105,8 @@ export function createDashboard(records: StripeRecords): Dashboard {
       tellOfPayment(records, after, false);
       return after;
     },
-    detach(paymentMethod) {
+    /** Takes a card off its customer. */
+    detach(paymentMethod: string): void {
       records.write({ type: 'detached', id: paymentMethod, ...UNMARKED });
       events.tell('payment_method.detached', () => paymentMethodBody(paymentMethod, null));
     },

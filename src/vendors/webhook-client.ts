@@ -27,16 +27,7 @@ type UnansweredCode =
   | 'bad_reply'
   | 'busy';
 
-export type WebhookClient = {
-  /** Posts a JSON text, or other bytes, in one attempt. Never throws, and takes no longer than the time-out. */
-  post(request: {
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string | Buffer;
-  }): Promise<WebhookOutcome>;
-  /** Cuts requests in flight and refuses new ones. */
-  close(): void;
-};
+export type WebhookClient = ReturnType<typeof createWebhookClient>;
 
 type Address = { readonly address: string; readonly family: 4 | 6 };
 
@@ -53,7 +44,7 @@ export function createWebhookClient(options: {
   readonly timeoutMs?: number;
   /** Certificate authorities in place of Node's own, as PEM. */
   readonly ca?: string;
-}): WebhookClient {
+}) {
   const { sandbox, resolve = resolveByDns, timeoutMs = WEBHOOK_TIMEOUT_MS, ca } = options;
   const open = new Set<AbortController>();
   let closed = false;
@@ -66,7 +57,8 @@ export function createWebhookClient(options: {
   }
 
   return {
-    async post({ url: text, headers, body }) {
+    /** Posts a JSON text, or other bytes, in one attempt. Never throws, and takes no longer than the time-out. */
+    async post({ url: text, headers, body }: Outgoing & { readonly url: string }): Promise<WebhookOutcome> {
       if (closed) return { kind: 'stopped' };
       const url = readWebhookUrl(text, sandbox);
       if (typeof url === 'string') return unanswered('bad_url');
@@ -84,7 +76,8 @@ export function createWebhookClient(options: {
         open.delete(control);
       }
     },
-    close() {
+    /** Cuts requests in flight and refuses new ones. */
+    close(): void {
       closed = true;
       for (const control of open) control.abort('stopped');
     },

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { below, DRIVER_SILENT_MS } from '../limits.ts';
+import { sharedRead } from '../shared-read.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';
@@ -83,7 +84,7 @@ export function createSweep(parts: SweepParts): Sweep {
 
   // The steps run side by side, so that waiting orders do not wait for thousands of expiries or a failed
   // write.
-  const steps = [oneAtATime(matchWaiting), oneAtATime(expireOverdue), oneAtATime(releaseSilent), oneAtATime(endDuties)];
+  const steps = [matchWaiting, expireOverdue, releaseSilent, endDuties].map(sharedRead);
   return {
     async run() {
       const ends = await Promise.allSettled(steps.map((step) => step()));
@@ -152,15 +153,4 @@ async function each<Item>(items: readonly Item[], act: (item: Item) => Promise<u
   const failures: unknown[] = [];
   for (const item of items) await act(item).catch((error: unknown) => failures.push(error));
   if (failures.length > 0) throw failures[0];
-}
-
-/** Runs `work` once at a time: a call during a run waits for that run. */
-function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  return () => {
-    running ??= work().finally(() => {
-      running = null;
-    });
-    return running;
-  };
 }

@@ -1,3 +1,4 @@
+import { Tally } from '../domain/tally.ts';
 import { atMost, below, MAX_WAITING_ORDERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 
@@ -66,18 +67,11 @@ export function createWaitingRoom(matcher: Matcher, bounds: WaitingBounds): Wait
 }
 
 /** The orders whose commit is in flight, by store. */
-class Committing {
-  readonly #byRetailer = new Map<string, number>();
+class Committing extends Tally {
   total = 0;
 
-  of(retailerId: string): number {
-    return this.#byRetailer.get(retailerId) ?? 0;
-  }
-
-  add(retailerId: string, change: 1 | -1): void {
+  override add(retailerId: string, change: 1 | -1): void {
+    super.add(retailerId, change);
     this.total += change;
-    const left = this.of(retailerId) + change;
-    if (left === 0) this.#byRetailer.delete(retailerId);
-    else this.#byRetailer.set(retailerId, left);
   }
 }

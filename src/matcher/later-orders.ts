@@ -1,3 +1,4 @@
+import { Tally } from '../domain/tally.ts';
 import type { WaitingOrder } from './waiting-order.ts';
 
 /** An order that waits for its time, from when on it waits for a driver. */
@@ -11,7 +12,7 @@ export type LaterOrder = WaitingOrder & { readonly dueMs: number };
 export class LaterOrders {
   private readonly heap: LaterOrder[] = [];
   private readonly places = new Map<string, number>();
-  private readonly counts = new Map<string, number>();
+  private readonly counts = new Tally();
 
   get size(): number {
     return this.heap.length;
@@ -23,7 +24,7 @@ export class LaterOrders {
   }
 
   countOf(retailerId: string): number {
-    return this.counts.get(retailerId) ?? 0;
+    return this.counts.of(retailerId);
   }
 
   get(orderId: string): LaterOrder | undefined {
@@ -54,7 +55,7 @@ export class LaterOrders {
   /** Inserts an order or replaces it. */
   put(order: LaterOrder): void {
     this.delete(order.orderId);
-    this.counts.set(order.retailerId, this.countOf(order.retailerId) + 1);
+    this.counts.add(order.retailerId, 1);
     this.heap.push(order);
     this.rise(this.heap.length - 1);
   }
@@ -63,10 +64,7 @@ export class LaterOrders {
   delete(orderId: string): boolean {
     const place = this.places.get(orderId);
     if (place === undefined) return false;
-    const { retailerId } = this.heap[place] as LaterOrder;
-    const left = this.countOf(retailerId) - 1;
-    if (left === 0) this.counts.delete(retailerId);
-    else this.counts.set(retailerId, left);
+    this.counts.add((this.heap[place] as LaterOrder).retailerId, -1);
     this.places.delete(orderId);
     const last = this.heap.pop() as LaterOrder;
     if (last.orderId !== orderId) {

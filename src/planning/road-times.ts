@@ -1,6 +1,7 @@
 import { ARRIVAL_DETOUR, BIKE_METERS_PER_MINUTE, below, CAR_METERS_PER_MINUTE, ROAD_TABLE_PLACES } from '../limits.ts';
 import { modelTravelMs } from '../planner/place.ts';
 import type { Rules } from '../planner/types.ts';
+import { sharedRead } from '../shared-read.ts';
 import type { Logger } from '../telemetry.ts';
 import { RoadTable, UNKNOWN } from './road-table.ts';
 import type { Router, RouterTable } from './router.ts';
@@ -96,7 +97,6 @@ export function createRoadTimes(parts: RoadTimesParts): RoadTimes {
   const pause = createPause(logger, now);
   let isNoting = false;
   let mostPlaces = ROAD_TABLE_PLACES;
-  let round: Promise<boolean> | null = null;
 
   /** What the router says of the first of some ways; null where it is not to be asked any further. */
   async function ask(ways: readonly Way[]): Promise<{ done: number; found: readonly Found[] } | null> {
@@ -154,12 +154,7 @@ export function createRoadTimes(parts: RoadTimesParts): RoadTimes {
         isNoting = false;
       }
     },
-    fetchWanted() {
-      round ??= fetchRound().finally(() => {
-        round = null;
-      });
-      return round;
-    },
+    fetchWanted: sharedRead(fetchRound),
   };
 }
 

@@ -4,7 +4,7 @@ import { calendarTime, isCalendarTime } from '../http/input.ts';
 import { atMost, MAX_NAMED } from '../limits.ts';
 import type { ListSearch, Page, PageRequest, Place } from '../store/pages.ts';
 import { CommandError, type Context } from './context.ts';
-import { integer, text, zonedTime } from './parts.ts';
+import { durationMs, integer, oneOf, text, zonedTime } from './parts.ts';
 import { withWatch } from './watch.ts';
 
 /** Rows on a page of a list command by default. */
@@ -88,13 +88,11 @@ export function readSearch<Status extends string>(
   { status, search, since, until }: ListOptions,
   statuses: readonly Status[],
 ): ListSearch<Status> {
-  if (status !== undefined && !statuses.includes(status as Status)) {
-    throw new CommandError(`--status is one of ${statuses.join(', ')}.`);
-  }
+  const wanted = status === undefined ? null : oneOf('--status', status, statuses);
   const [from, to] = [readTime('--since', since), readTime('--until', until)];
   if (from && to && from >= to) throw new CommandError('--since must be before --until.');
   return {
-    status: (status as Status | undefined) ?? null,
+    status: wanted,
     since: from,
     until: to,
     text: search === undefined ? null : asSearched(text('--search', search)),
@@ -124,14 +122,11 @@ export async function readNamed(
   return ids;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DATE = /^\d{4}-\d\d-\d\d$/;
-const AGO = /^(\d{1,6})([mhd])$/;
 
 function readTime(option: string, value: string | undefined): Date | null {
   if (value === undefined) return null;
-  const [, count, unit = ''] = AGO.exec(value) ?? [];
-  const ms = count === undefined ? null : Number(count) * (UNIT_MS[unit] ?? 0);
+  const ms = durationMs(value);
   // A date is its first moment in UTC.
   const time = ms !== null ? ago(ms) : DATE.test(value) ? calendarTime(value) : zonedTime(option, value);
   if (time && isCalendarTime(time)) return time;

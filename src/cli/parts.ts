@@ -47,6 +47,21 @@ export function integer(option: string, value: string, min: number, max: number)
   return number;
 }
 
+/** Reads one of some values. */
+export function oneOf<Value extends string>(option: string, given: string, values: readonly Value[]): Value {
+  const value = values.find((each) => each === given);
+  if (value === undefined) throw new CommandError(`${option} is one of ${values.join(', ')}.`);
+  return value;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of a time like 30m, 24h or 7d; null where the text is none. */
+export function durationMs(text: string): number | null {
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  return count === undefined ? null : Number(count) * (UNIT_MS[unit] ?? 0);
+}
+
 /** For a command that cannot be undone, or costs: without `--yes` it says what it would do. */
 export const withYes = <C extends Command>(command: C): C =>
   command.option('--yes', 'do what cannot be undone or costs; without it the command says what that is');

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import type { CliCommand } from '../cli/command.ts';
-import { CommandError } from '../cli/context.ts';
+import { oneOf } from '../cli/parts.ts';
 
-const SHELLS: Readonly<Record<string, (cases: readonly Case[]) => string>> = { bash: inBash, zsh: inZsh };
+const SCRIPTS = { bash: inBash, zsh: inZsh };
+const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 /** `completion` */
 export function addCompletionCommand(program: CliCommand): void {
   program
     .command('completion <shell>')
-    .description(`print the script that completes commands and options in ${Object.keys(SHELLS).join(' or ')}`)
+    .description(`print the script that completes commands and options in ${SHELLS.join(' or ')}`)
     .runsAlone(async ({ args: [shell = ''], write }) => {
-      const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
-      if (script === undefined) throw new CommandError(`The shell is one of ${Object.keys(SHELLS).join(', ')}.`);
+      const script = SCRIPTS[oneOf('The shell', shell, SHELLS)];
       write(script(casesOf(program, '')));
     });
 }

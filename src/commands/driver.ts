@@ -2,11 +2,11 @@ import type { CliCommand } from '../cli/command.ts';
 import { CommandError } from '../cli/context.ts';
 import { Listed, type ListOptions, readPageRequest, readSearch, withListOptions } from '../cli/list.ts';
 import { leaveJobs } from '../cli/owed-jobs.ts';
-import { type Confirmed, confirm, known, requireId, text, withYes, zonedTime } from '../cli/parts.ts';
+import { type Confirmed, confirm, known, oneOf, requireId, text, withYes, zonedTime } from '../cli/parts.ts';
 import { MAX_DRIVER_CAPACITY } from '../domain/driver.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
-import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/vehicle.ts';
+import { DEFAULT_VEHICLE, VEHICLES } from '../domain/vehicle.ts';
 import { findPhones, tellPhones } from '../driver-app/push-command.ts';
 import { MAX_DUTY_MS } from '../limits.ts';
 import { DRIVER_LIST_STATUSES } from '../store/pages.ts';
@@ -35,7 +35,7 @@ export function addDriverCommands(program: CliCommand): void {
     .option('--capacity <orders>', 'how many orders at a time', '1')
     .runs(async (context, _args, options: CreateOptions) => {
       if (!isPhone(options.phone)) throw new CommandError('--phone takes E.164 form, like +14155550123.');
-      const vehicle = readVehicle('--vehicle', options.vehicle);
+      const vehicle = oneOf('--vehicle', options.vehicle, VEHICLES);
       const capacity = readCapacity(options.capacity);
       const tierIds = await readTiers(context, options.tiers);
       const id = newId();
@@ -67,7 +67,7 @@ export function addDriverCommands(program: CliCommand): void {
     .description(`say what a driver drives: ${VEHICLES.join(', ')}`)
     .runs(async ({ store }, [id, wanted = '']) => {
       const driverId = requireId(id);
-      const vehicle = readVehicle('The vehicle', wanted);
+      const vehicle = oneOf('The vehicle', wanted, VEHICLES);
       if (!(await store.setDriverVehicle(driverId, vehicle))) throw new CommandError('There is no such driver.');
       return { driver_id: driverId, vehicle };
     });
@@ -126,10 +126,4 @@ function readUntil(given: string): Date {
   const aheadMs = (until?.getTime() ?? 0) - Date.now();
   if (until && aheadMs > 0 && aheadMs <= MAX_DUTY_MS) return until;
   throw new CommandError(`The time is in the next ${MAX_DUTY_MS / 3_600_000} hours, like 2026-11-23T22:00:00Z.`);
-}
-
-function readVehicle(what: string, given: string): Vehicle {
-  const vehicle = VEHICLES.find((each) => each === given);
-  if (vehicle === undefined) throw new CommandError(`${what} is one of ${VEHICLES.join(', ')}.`);
-  return vehicle;
 }

@@ -2,7 +2,7 @@ import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from '../cli/list.ts';
 import { leaveJobs } from '../cli/owed-jobs.ts';
-import { type Confirmed, confirm, integer, known, withYes } from '../cli/parts.ts';
+import { type Confirmed, confirm, integer, known, oneOf, withYes } from '../cli/parts.ts';
 import { replay } from '../events/webhook-command.ts';
 import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
 import type { FailedJob } from '../store/operator/failed-jobs.ts';
@@ -40,18 +40,14 @@ function addList(job: CliCommand): void {
     [],
     "the order's id, or a part of the code or of what the vendor said",
   ).runs(async (context, _args, options: ListOptions & { queue?: string; store?: string }) => {
-    const search = { ...readSearch(options, []), status: readQueue(options.queue) };
+    const search = {
+      ...readSearch(options, []),
+      status: options.queue === undefined ? null : oneOf('--queue', options.queue, QUEUES),
+    };
     const page = readPageRequest(options);
     const retailerIds = await readNamed(context, 'retailers', '--store', options.store);
     return Listed.rows('jobs', await context.store.listFailedJobs({ ...search, retailerIds }, page));
   });
-}
-
-function readQueue(given: string | undefined): QueueName | null {
-  if (given === undefined) return null;
-  const queue = QUEUES.find((each) => each === given);
-  if (queue === undefined) throw new CommandError(`--queue is one of ${QUEUES.join(', ')}.`);
-  return queue;
 }
 
 async function requireJob({ store }: Context, id: string | undefined): Promise<FailedJob> {

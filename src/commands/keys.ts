@@ -1,14 +1,12 @@
 import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
-import { type Confirmed, confirm, known, requireId, withYes } from '../cli/parts.ts';
+import { type Confirmed, confirm, durationMs, known, requireId, withYes } from '../cli/parts.ts';
 import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { MAX_OVERLAPPING_KEYS } from '../limits.ts';
 import type { NewKey } from '../store/accounts/retailers.ts';
 
 /** Longest time for which a rotated key goes on, in seconds: a release of the store's own software. */
 const MAX_KEY_OVERLAP_SECONDS = 7 * 86_400;
-
-const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 
 /** A new key of a store, or of an organization, that says the mode of the service. Only its hash is stored. */
 export function newKey(
@@ -30,8 +28,7 @@ export const withOverlap = (command: CliCommand): CliCommand =>
  */
 export function readOverlap(value: string | undefined): number {
   if (value === undefined) return 0;
-  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(value) ?? [];
-  const seconds = Number(count) * (UNIT_SECONDS[unit] ?? Number.NaN);
+  const seconds = (durationMs(value) ?? 0) / 1_000;
   if (seconds >= 1 && seconds <= MAX_KEY_OVERLAP_SECONDS) return seconds;
   throw new CommandError(`--overlap takes a time like 30m, 24h or 7d, up to ${MAX_KEY_OVERLAP_SECONDS / 86_400} days.`);
 }

@@ -1,6 +1,7 @@
 import { openPlaces } from '../app/places.ts';
 import type { CliCommand } from '../cli/command.ts';
 import { CommandError, type Context } from '../cli/context.ts';
+import { oneOf } from '../cli/parts.ts';
 import { LOCATE_TIMEOUT_MS } from '../dispatch/locate-job.ts';
 import { findAddress, type Places } from '../dispatch/places.ts';
 import { findZip } from '../domain/address.ts';
@@ -59,9 +60,8 @@ type Card = { readonly customer: string | null; readonly paymentMethod: string |
 export function chosenCard(context: Context, options: CardOptions): Card | null {
   if (options.testCard !== undefined) {
     if (!context.sandbox) throw new CommandError('--test-card is for the sandbox only.');
-    if (!CARD_KINDS.includes(options.testCard))
-      throw new CommandError(`--test-card is one of ${CARD_KINDS.join(', ')}.`);
-    return TEST_CARDS[options.testCard as keyof typeof TEST_CARDS] ?? { customer: null, paymentMethod: null };
+    const kind = oneOf('--test-card', options.testCard, CARD_KINDS);
+    return TEST_CARDS[kind as keyof typeof TEST_CARDS] ?? { customer: null, paymentMethod: null };
   }
   const { stripeCustomer: customer, paymentMethod } = options;
   if (!customer && !paymentMethod) return null;

@@ -2,10 +2,10 @@ import type { CliCommand } from '../cli/command.ts';
 import { CommandError } from '../cli/context.ts';
 import { Listed, type ListOptions, readNamed, readPageRequest, readSearch, withListOptions } from '../cli/list.ts';
 import { leaveJobs } from '../cli/owed-jobs.ts';
-import { type Confirmed, confirm, integer, known, requireId, withYes } from '../cli/parts.ts';
+import { type Confirmed, confirm, integer, known, oneOf, requireId, withYes } from '../cli/parts.ts';
 import { withWatch } from '../cli/watch.ts';
-import { CANCEL_REASONS, type CancelReason, ORDER_STATUSES } from '../domain/order.ts';
-import { DISPATCH_MODES, type DispatchMode } from '../domain/plan.ts';
+import { CANCEL_REASONS, ORDER_STATUSES } from '../domain/order.ts';
+import { DISPATCH_MODES } from '../domain/plan.ts';
 import { tellDriver } from '../driver-app/push-command.ts';
 import { MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, MIN_PROMISE_MINUTES } from '../limits.ts';
 
@@ -51,11 +51,9 @@ export function addOrderCommands(program: CliCommand): void {
     .runs(async (context, [id], { reason, ...confirmed }: Confirmed & { reason: string }) => {
       const { store } = context;
       const orderId = requireId(id);
-      if (!CANCEL_REASONS.includes(reason as CancelReason)) {
-        throw new CommandError(`--reason is one of ${CANCEL_REASONS.join(', ')}.`);
-      }
+      const because = oneOf('--reason', reason, CANCEL_REASONS);
       confirm(confirmed, 'This cancels the order for good; what was charged is given back.');
-      const cancelled = await store.cancelOrder(orderId, 'operator', reason as CancelReason);
+      const cancelled = await store.cancelOrder(orderId, 'operator', because);
       if (!cancelled) throw new CommandError('There is no such order before its pickup.');
       await leaveJobs(context, [cancelled]);
       await tellDriver(context, cancelled);
@@ -126,7 +124,9 @@ export function addTierCommands(program: CliCommand): void {
           .filter(([name]) => options[name] !== undefined)
           .map(([name, [flags, min, max]]) => [name, integer(flags, options[name] ?? '', min, max)]),
       ),
-      ...(options.dispatchMode === undefined ? {} : { dispatchMode: dispatchModeOf(options.dispatchMode) }),
+      ...(options.dispatchMode === undefined
+        ? {}
+        : { dispatchMode: oneOf('--dispatch-mode', options.dispatchMode, DISPATCH_MODES) }),
     };
     if (Object.keys(changes).length === 0) throw new CommandError('Name what to change; see --help.');
     const after = { ...before, ...changes };
@@ -140,12 +140,6 @@ export function addTierCommands(program: CliCommand): void {
     await store.setTier(id, changes);
     return toWire(known((await store.loadTiers()).get(id) ?? null, 'tier'));
   });
-}
-
-function dispatchModeOf(text: string): DispatchMode {
-  const mode = DISPATCH_MODES.find((each) => each === text);
-  if (mode === undefined) throw new CommandError(`--dispatch-mode is one of ${DISPATCH_MODES.join(', ')}.`);
-  return mode;
 }
 
 /** `stats` */

@@ -155,6 +155,5 @@ function rulesOf({ metersPerMinute, pickupMinutes, dropoffMinutes }: Instance): 
     hurryMs: Number.POSITIVE_INFINITY,
     lateCost: 0,
     driverCost: 0,
-    extendsTold: true,
   };
 }

@@ -16,7 +16,7 @@ const LATE_SHARE = 0.01;
 const DOOR_DRIVERS = 80;
 
 /** What the costs of a planner of parcels with promises are: to be in time, and then with few drivers. */
-export const RETAIL_COSTS = { hurryMs: 120 * MINUTE_MS, lateCost: 40, driverCost: 1, extendsTold: true };
+export const RETAIL_COSTS = { hurryMs: 120 * MINUTE_MS, lateCost: 40, driverCost: 1 };
 
 /** The same for a world that is none of the instances'. */
 export const RETAIL_RULES: Omit<Rules, 'travelMs'> = {

@@ -65,15 +65,14 @@ export class Fleet {
     if (route && this.planned.delete(route)) this.planned.add(route);
   }
 
-  /** Writes down where and when a route is open for the first time, and ends; to be called after each change. */
-  write(route: Route, firstOpen: number): void {
+  /** Writes down where and when a route begins and ends; to be called after each change. */
+  write(route: Route): void {
     const slot = this.#slots.get(route);
     if (slot === undefined) return;
     if (route.hasPlanned) this.planned.add(route);
     else this.planned.delete(route);
     const at = slot * FIGURES;
-    const { driver, endPlace } = route;
-    const place = firstOpen === 0 ? route.place : (route.stops[firstOpen - 1] as Stop).place;
+    const { driver, place, endPlace } = route;
     const figures = this.#figures;
     figures[at] = place.x;
     figures[at + 1] = place.y;
@@ -81,18 +80,18 @@ export class Fleet {
     figures[at + 3] = endPlace.x;
     figures[at + 4] = endPlace.y;
     figures[at + 5] = endPlace.z;
-    figures[at + 6] = route.times[firstOpen] as number;
+    figures[at + 6] = route.times[0] as number;
     figures[at + 7] = route.endMs;
     figures[at + 8] = driver.offDutyMs;
     // Milliseconds for a chord of length 1 on a globe with a radius of 1.
     figures[at + 9] = (60_000 * EARTH_RADIUS_METERS) / driver.metersPerMinute;
     figures[at + 10] = driver.onDutyMs;
-    figures[at + 11] = route.toldEnd === 0 && firstOpen === 0 ? 0 : spreadOf(route, place);
+    figures[at + 11] = spreadOf(route);
     figures[at + 12] = driver.skills ?? ALL_SKILLS;
   }
 
   /**
-   * The routes from which a place is reached first, from where the route is open or where it ends, the earliest
+   * The routes from which a place is reached first, from where the route begins or where it ends, the earliest
    * first. Straight lines estimate it: exact ways are asked for only of those few.
    */
   nearest(to: Place, nowMs: number, { needs, meters }: Reach, mayServe: (route: Route) => boolean): Route[] {
@@ -133,10 +132,10 @@ export class Fleet {
   }
 }
 
-/** The chord from a place to the farthest place where the driver is or of which they were told. */
-function spreadOf({ place, stops, toldEnd }: Route, from: Place): number {
-  let most = place.chordSquared(from);
-  for (let i = 0; i < toldEnd; i++) most = Math.max(most, (stops[i] as Stop).place.chordSquared(from));
+/** The chord from where the driver is to the farthest place of which they were told. */
+function spreadOf({ place, stops, toldEnd }: Route): number {
+  let most = 0;
+  for (let i = 0; i < toldEnd; i++) most = Math.max(most, (stops[i] as Stop).place.chordSquared(place));
   return Math.sqrt(most);
 }
 

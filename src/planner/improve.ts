@@ -84,7 +84,7 @@ function mayTake({ rules }: Plan, { driver }: Route, stops: readonly Stop[]): bo
 export function reorder(plan: Plan, route: Route): boolean {
   if (!plan.isAllowed(route)) return false;
   if (route.seen.orders.unseen(route, [route], plan.nowMs).length === 0) return false;
-  const best = bestOrder(plan.walk, route, plan.rules.extendsTold, route.cost - LEAST_GAIN);
+  const best = bestOrder(plan.walk, route, route.cost - LEAST_GAIN);
   if (!best) return false;
   route.toldEnd = best.findLastIndex(({ task }) => task.isTold) + 1;
   plan.set(route, best);

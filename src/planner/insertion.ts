@@ -16,15 +16,13 @@ export type Insertion = {
  * Most pairs end at once, because what is behind a place is bounded from below: by what it costs today, by what
  * its delay costs once all waits behind have taken up of it what they can, and by the task's own door on the
  * straight way from here. Ways must obey the triangle inequality for the result to be the best.
- *
- * @param from the first place that is allowed for the pickup
  */
-export function cheapestInsertion(walk: Walk, route: Route, task: Task, limit: number, from: number): Insertion | null {
+export function cheapestInsertion(walk: Walk, route: Route, task: Task, limit: number): Insertion | null {
   const { stops, costs, times, ways } = route;
   const directMs = walk.directMs(route.driver, task);
   const search = { walk, route, task, before: 0, driverSlope: 0, most: limit + route.cost };
   let best: Insertion | null = null;
-  for (let i = from; i <= stops.length; i++) {
+  for (let i = 0; i <= stops.length; i++) {
     // Behind the first door the time to leave is as it is, so that no minute of the driver is saved either.
     const isAfterDoor = i > route.firstDoor || route.toldEnd > 0;
     search.before = isAfterDoor ? route.cost : (costs[stops.length] as number);

@@ -39,7 +39,7 @@ export class Plan {
     route.stops = stops;
     route.changes++;
     const isAllowed = this.walk.refresh(route);
-    this.fleet.write(route, this.firstOpen(route));
+    this.fleet.write(route);
     return isAllowed;
   }
 
@@ -47,7 +47,7 @@ export class Plan {
   isAllowed(route: Route): boolean {
     if (route.times[0] !== this.walk.startMs(route.driver)) {
       this.walk.refresh(route);
-      this.fleet.write(route, this.firstOpen(route));
+      this.fleet.write(route);
     }
     return route.cost < Number.POSITIVE_INFINITY && !route.isBroken;
   }
@@ -95,17 +95,12 @@ export class Plan {
     let least = limit;
     for (const route of routes) {
       if (!this.isAllowed(route)) continue;
-      const found = cheapestInsertion(this.walk, route, task, least - LEAST_GAIN, this.firstOpen(route));
+      const found = cheapestInsertion(this.walk, route, task, least - LEAST_GAIN);
       if (!found) continue;
       best = found;
       least = found.cost;
     }
     return best;
-  }
-
-  /** The first place in a route where a stop may be inserted. */
-  firstOpen(route: Route): number {
-    return this.rules.extendsTold ? 0 : route.toldEnd;
   }
 
   /** The routes that are tried for a task: those that stop at its store anyway, and the nearest. */
@@ -149,7 +144,7 @@ export class Plan {
     const told = this.#toldStops(driver, route);
     this.setTold(route, told);
     if (planned.length === 0) return lost;
-    const merged = this.rules.extendsTold ? mergeInOrder(before, told, new Set(planned)) : [...told, ...planned];
+    const merged = mergeInOrder(before, told, new Set(planned));
     route.toldEnd = merged.findLastIndex((stop) => stop.task.isTold) + 1;
     return this.set(route, merged) ? lost : [...lost, ...this.strip(route)];
   }

@@ -9,7 +9,7 @@ const PLANNER_ORDERED_STOPS = 8;
  * that of the best order known. What was told keeps its order, and a parcel's pickup comes before its dropoff.
  * Null for a route of more than `PLANNER_ORDERED_STOPS`, and where no order costs less than `limit`.
  */
-export function bestOrder(walk: Walk, route: Route, extendsTold: boolean, limit: number): Stop[] | null {
+export function bestOrder(walk: Walk, route: Route, limit: number): Stop[] | null {
   const told = route.stops.filter(({ task }) => task.isTold);
   const planned = route.stops.filter(({ task }) => !task.isTold);
   if (planned.length === 0 || route.stops.length > PLANNER_ORDERED_STOPS) return null;
@@ -32,7 +32,6 @@ export function bestOrder(walk: Walk, route: Route, extendsTold: boolean, limit:
       toldDone++;
       go(nextTold);
       toldDone--;
-      if (!extendsTold) return;
     }
     for (const [i, stop] of planned.entries()) {
       if (isDone[i]) continue;

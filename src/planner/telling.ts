@@ -18,11 +18,11 @@ const PLANNER_ALTERNATIVES = 3;
 export function tellOf(plan: Plan, route: Route, untilMs: number): Tell | null {
   const { driver, stops } = route;
   const first = stops[0];
-  if (!first || first.task.isTold || (route.toldEnd > 0 && !plan.rules.extendsTold)) return null;
+  if (!first || first.task.isTold) return null;
   const waitsForParcel = stops.length === 2 && first.task.order.readyMs > untilMs;
   const headStartMs = waitsForParcel ? plan.rules.headStartMs : 0;
   const isFree = Math.max(driver.freeAtMs, driver.onDutyMs) < untilMs && route.leaveMs - headStartMs < untilMs;
-  const end = isFree ? endOfTell(plan, route) : endBeforeLeaving(plan, route, untilMs);
+  const end = isFree ? endOfPickups(stops) : endBeforeLeaving(plan, route, untilMs);
   // The time may have gone on since the route was planned, so that a shift ends too early.
   if (end === 0 || !plan.isAllowed(route)) return null;
   const tasks = new Set<Task>();
@@ -40,21 +40,13 @@ export const toldStop = ({ isPickup, task }: Stop): ToldStop => ({
   order: task.order,
 });
 
-/** The pickups at the first store, or, where nothing is added later, all stops until nothing is on board. */
-function endOfTell({ rules }: Plan, { stops, loads }: Route): number {
-  if (rules.extendsTold) return endOfPickups(stops);
-  let end = 1;
-  while (end < stops.length && loads[end] !== 0) end++;
-  return end;
-}
-
 /** What a driver has to know before they leave the stop where they are, or soon will be. */
 function endBeforeLeaving({ rules }: Plan, route: Route, untilMs: number): number {
   const { stops, driver, place } = route;
   // Who is overdue at a stop is still there, and has to be told all the more.
   const { soonestMs = driver.freeAtMs } = driver;
   const isSoon = soonestMs < untilMs + rules.pickupBeforeMs + rules.pickupAfterMs + PLANNER_JOIN_MS;
-  if (!rules.extendsTold || !isSoon) return 0;
+  if (!isSoon) return 0;
   if (stops[0]?.place.isAt(place)) return driver.isPickingUp ? endOfReady(route, soonestMs) : 0;
   // On the way to their stop they are not told of a store behind it: it may still change. Nor are those at their last
   // one, who are free then.
@@ -70,6 +62,7 @@ function endOfReady({ stops, place }: Route, soonestMs: number): number {
   return end === -1 ? stops.length : end;
 }
 
+/** The pickups at the first store: what is added later may come before the doors. */
 function endOfPickups(stops: readonly Stop[]): number {
   const first = stops[0] as Stop;
   const end = stops.findIndex((stop) => !stop.isPickup || !stop.place.isAt(first.place));
@@ -85,7 +78,7 @@ function reasons(plan: Plan, route: Route, task: Task): { cost: number; nextBest
   for (const other of plan.candidates(task)) {
     if (other === route || !plan.isAllowed(other)) continue;
     const limit = nextBest[PLANNER_ALTERNATIVES - 1]?.cost ?? Number.POSITIVE_INFINITY;
-    const found = cheapestInsertion(walk, other, task, limit, plan.firstOpen(other));
+    const found = cheapestInsertion(walk, other, task, limit);
     if (!found) continue;
     nextBest.push({ driverId: other.driver.id, cost: found.cost });
     nextBest.sort((a, b) => a.cost - b.cost);

@@ -86,8 +86,6 @@ export type Rules = {
    * ready before its time.
    */
   readonly headStartMs: number;
-  /** Whether a driver who was told gets further stops before the told ones are done. */
-  readonly extendsTold: boolean;
 };
 
 /** A driver who could have had an order, and what it would have cost there. */

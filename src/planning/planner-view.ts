@@ -290,7 +290,6 @@ export class PlannerView {
       lateCost: PLANNER_LATE_COST,
       driverCost: PLANNER_DRIVER_COST,
       headStartMs: PLANNER_HEAD_START_MS,
-      extendsTold: true,
     };
   }
 

@@ -18,7 +18,6 @@ export const RULES: Rules = {
   driverCost: 0.2,
   staysInShift: true,
   headStartMs: 0,
-  extendsTold: true,
 };
 
 /** A point some meters east and north of a city's centre. */

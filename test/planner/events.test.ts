@@ -198,19 +198,16 @@ const event: fc.Arbitrary<Event> = fc.constantFrom<Event[]>(
   ...(['order', 'order', 'driver', 'driver', 'pass', 'tell'] as const),
 );
 
-it.each([true, false])(
-  'whatever happens in whatever order, the plan stays sound, with extendsTold %s',
-  (extendsTold) => {
-    fc.assert(
-      fc.property(fc.array(event, { maxLength: 80, size: 'max' }), fc.nat(), (events, seed) => {
-        const world = new World({ ...RULES, extendsTold }, seed);
-        for (const each of events) {
-          world.events[each]();
-          world.check();
-        }
-        world.finish();
-      }),
-      { numRuns: runs(10, 30) },
-    );
-  },
-);
+it('whatever happens in whatever order, the plan stays sound', () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 80, size: 'max' }), fc.nat(), (events, seed) => {
+      const world = new World(RULES, seed);
+      for (const each of events) {
+        world.events[each]();
+        world.check();
+      }
+      world.finish();
+    }),
+    { numRuns: runs(20, 60) },
+  );
+});

@@ -92,7 +92,7 @@ describe('a route of up to four parcels agrees with brute force', () => {
           { kind: 'dropoff', order: each },
         ]);
         const { walk, route } = routeOf(who, inTurn);
-        const best = bestOrder(walk, route, true, Number.POSITIVE_INFINITY);
+        const best = bestOrder(walk, route, Number.POSITIVE_INFINITY);
         const expected = least(who, sequences(orders));
         if (expected === null) expect(best).toBeNull();
         else expect(costOf(RULES, who, visitsOf(best as Stop[]), nowMs)).toBeCloseTo(expected, 4);
@@ -110,7 +110,7 @@ describe('a route of up to four parcels agrees with brute force', () => {
         const visits = allowed[pick % Math.max(1, allowed.length)];
         if (!visits) return;
         const { walk, route } = routeOf(who, visits);
-        const found = cheapestInsertion(walk, route, new Task(fresh, RULES), Number.POSITIVE_INFINITY, 0);
+        const found = cheapestInsertion(walk, route, new Task(fresh, RULES), Number.POSITIVE_INFINITY);
         const expected = least(who, insertions(visits, fresh));
         if (expected === null || !found) {
           expect([found, expected]).toEqual([null, null]);

@@ -103,19 +103,6 @@ describe.skipIf(findChromium() === undefined)('what the customer’s page shows'
     expect(await page.locator('.driver-pin, .home-pin').count()).toBe(0);
   });
 
-  it('takes what a process of the build before sends, which knows of no other stops', async () => {
-    await mapped.change(assigned());
-    const page = await open(mapped);
-    await mapped.change(pickedUp());
-    mapped.move(DRIVER);
-    const status = await fetch(`${mapped.url}/track/${TOKEN}/status`);
-    const { order } = (await status.json()) as { order: Record<string, unknown> };
-    const { home: _, stops_before: __, was_released: ___, reason: ____, ...older } = order;
-    mapped.say(JSON.stringify({ type: 'order', order: { ...older, sequence: 9 } }));
-    await expect.poll(() => text(page, 'headline')).toBe('Ana is on the way with your order');
-    await page.locator('.driver-pin').waitFor();
-  });
-
   it('speaks Spanish to the end, with the clock of its reader', async () => {
     await mapped.change(assigned({ dropoff: DOOR }));
     mapped.move(DRIVER);

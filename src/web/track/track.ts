@@ -20,15 +20,6 @@ const root = byId('track');
 let view = JSON.parse(root.dataset.view ?? '') as TrackingView;
 // It may hold the driver's position and the door, which must not outlive the delivery.
 delete root.dataset.view;
-/** What a process of the build before does not tell: its drivers carry one order. */
-const UNTOLD = {
-  home: null,
-  stops_before: 0,
-  is_planned: false,
-  was_released: false,
-  reason: null,
-  deliver_by: null,
-};
 let link: LinkState = 'connecting';
 let position: ShownPosition | null = null;
 /** When the position was taken, by this page's clocks. */
@@ -50,7 +41,7 @@ function positionAgeMs(): number | null {
 
 function showOrder(next: TrackingView): void {
   if (next.sequence < view.sequence) return;
-  view = { ...UNTOLD, ...next };
+  view = next;
   takePosition(next.driver?.position ?? null, view.arrival);
   renderView(view);
   if (view.final) feed.finish();

@@ -183,7 +183,9 @@ function createChangeHandlers({ fleet, redispatch, unknownOutcomes, events, paym
     const states = await fleet.refreshOrders(ids);
     // A driver who held one of the orders may be free now or carry it in another status. So may one who
     // carried it without this process's knowledge, and was lost to a claim here.
-    const drivers = [...new Set([...holders.values(), ...states.map((order) => order.driverId)])].filter((id) => id != null);
+    const drivers = [...new Set([...holders.values(), ...states.map((order) => order.driverId)])].filter(
+      (id) => id != null,
+    );
     for (const { orderId, driverId } of states) {
       events.orderChanged(orderId, driverId);
       // This process gave it and had no answer: nobody else rings the driver.

@@ -211,15 +211,16 @@ describe('a driver with two pages', () => {
     expect(codes(page, app, back)).toEqual([4409, 4409, null]);
   });
 
-  it.each([{ since_ms: '2026-03-02T15:00:00Z', connection: 1 }, { since_ms: NOW_MS }, { since_ms: 0.5, connection: 1 }])(
-    'is not signed in by a hello that cannot be read: %j',
-    async (entry) => {
-      const socket = await connect();
-      socket.say({ type: 'hello', token: TOKEN, ...entry });
-      await settle();
-      expect([socket.ofType('error').length, live.connected()]).toEqual([1, 0]);
-    },
-  );
+  it.each([
+    { since_ms: '2026-03-02T15:00:00Z', connection: 1 },
+    { since_ms: NOW_MS },
+    { since_ms: 0.5, connection: 1 },
+  ])('is not signed in by a hello that cannot be read: %j', async (entry) => {
+    const socket = await connect();
+    socket.say({ type: 'hello', token: TOKEN, ...entry });
+    await settle();
+    expect([socket.ofType('error').length, live.connected()]).toEqual([1, 0]);
+  });
 });
 
 describe('a signed-in driver', () => {

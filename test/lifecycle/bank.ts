@@ -1,4 +1,10 @@
-import type { CancelOutcome, ChargeLookup, ChargeOutcome, ChargeRequest, RefundOutcome } from '../../src/payments/charger.ts';
+import type {
+  CancelOutcome,
+  ChargeLookup,
+  ChargeOutcome,
+  ChargeRequest,
+  RefundOutcome,
+} from '../../src/payments/charger.ts';
 
 /** The result of a request to charge or refund. A `lost` one has its effect, but no answer. */
 export type Answer = 'paid' | 'soft' | 'hard' | 'needs_auth' | 'unreached' | 'lost' | 'busy';

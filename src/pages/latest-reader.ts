@@ -14,8 +14,6 @@ const LIVE_READ_RETRY_MAX_MS = 10_000;
 
 below({ LIVE_READ_RETRY_MS }, { LIVE_READ_RETRY_MAX_MS });
 
-export type LatestReader = ReturnType<typeof createLatestReader>;
-
 type Deferred = { readonly promise: Promise<void>; readonly resolve: () => void };
 type Entry = { reading: boolean; wanted: Deferred | null; failures: number; retry: NodeJS.Timeout | null };
 

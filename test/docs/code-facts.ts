@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import { CliCommand } from '../../src/cli/command.ts';
 import { settingNames } from '../../src/config.ts';
 import { STORE_EVENT_TYPES } from '../../src/domain/store-event.ts';
 import { openMetrics } from '../../src/runtime/metrics.ts';
@@ -57,16 +58,15 @@ const COMMANDS = ['commands', 'payments', 'texts', 'events', 'driver-app'].map((
 
 /** Every command of the operator's command line with its options. */
 export async function commands(): Promise<Map<string, readonly string[]>> {
-  const program = new Command('sameday');
+  const program = new CliCommand(
+    'sameday',
+    () => async () => undefined,
+    () => async () => undefined,
+  );
   const added = (await Promise.all(COMMANDS.map(functionsOf)))
     .flat()
     .filter(([name]) => /^add\w+Commands?$/.test(name));
-  for (const [, add] of added)
-    add(
-      program,
-      () => () => undefined,
-      () => () => undefined,
-    );
+  for (const [, add] of added) add(program, program.act);
   return new Map(leaves(program, '').map(([name, command]) => [name, optionsOf(command)]));
 }
 

@@ -183,7 +183,9 @@ describe('a driver with two pages', () => {
   const codes = (...sockets: MemorySocket<DriverSession>[]) => sockets.map(({ closed }) => closed?.code ?? null);
 
   it('keeps the one they came to last, whichever of them reconnects', async () => {
-    const [idle, used] = [await hello(0, 1), await hello(60_000, 2)];
+    const idle = await hello(0, 1);
+    await pass(60_000);
+    const used = await hello(60_000, 2);
     expect(codes(idle, used)).toEqual([4409, null]);
     const back = await hello(0, 2);
     expect([back.dismissed, ...codes(back, used)]).toEqual([true, 4409, null]);

@@ -102,9 +102,11 @@ it("a lost connection of the queues' client is a failure of its statement and no
   // Nobody listens for errors of the client or the pool.
   const client = await pool.connect();
   const { rows } = await client.query('select pg_backend_pid() as pid');
+  const ended = new Promise<void>((resolve) => client.once('end', resolve));
   const lost = expect(client.query('select pg_sleep(30)')).rejects.toThrow();
   await end(rows[0].pid);
   await lost;
+  await ended;
   client.release();
   const idle = await pool.query('select pg_backend_pid() as pid');
   await end(idle.rows[0].pid);

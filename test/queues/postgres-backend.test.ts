@@ -107,6 +107,6 @@ test('a queue that is refused says so after a pause, each time', async () => {
 
 test('a worker that hears of no job looks for one each 10 s, whatever its connections promise', async () => {
   const pool = new Pool({ connectionString: database.url, keepAlive: true });
-  expect(backendOnPostgres('sms', { connection: pool }).maximumBlockTimeout).toBe(10);
+  expect(backendOnPostgres('sms', { connection: pool as never }).maximumBlockTimeout).toBe(10);
   await pool.end();
 });

@@ -147,8 +147,10 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await press(page, 'Picked up 2 of 2');
     await eventually(() => headline(page)).toBe('Jordan');
     await takePhoto(page);
+    await page.evaluate("localStorage.setItem('sameday-driver-clock-ahead', '3600000')");
     await page.reload();
-    // The page comes back at the same door with the same photo.
+    // The page comes back at the same door with the same photo, and with what it knows of the phone's clock.
+    await eventually(() => page.locator('#clock-problem').textContent()).toContain('60 minutes slow');
     await eventually(() => page.locator('#order-step').textContent()).toBe('At the door of');
     await page.locator('#preview-image').waitFor();
     await press(page, 'Delivered');

@@ -1,12 +1,16 @@
-import { read, write } from './store.ts';
-
 /** Difference below which a phone's clock counts as right: a slow reply and a header in whole seconds explain it. */
 const WRONG_MS = 20_000;
 
-const AHEAD = 'sameday-driver-clock-ahead';
+type KeptClock = { clockAheadMs(): number; keepClockAheadMs(aheadMs: number): void };
 
-/** As an earlier page learned it, so that what is done before there is a network has the right time too. */
-let aheadMs = Number(read(AHEAD)) || 0;
+let aheadMs = 0;
+let kept: KeptClock | null = null;
+
+/** Begins with what an earlier page learned, so that what is done before there is a network has the right time too. */
+export function startClock(from: KeptClock): void {
+  kept = from;
+  aheadMs = from.clockAheadMs();
+}
 
 /** By how many milliseconds the service's clock is ahead of the phone's; 0 where that is right, or not known. */
 export function clockAheadMs(): number {
@@ -30,5 +34,5 @@ export function learnClock(date: string | null, sentMs: number, receivedMs: numb
   const middle = writtenMs + 500 - (sentMs + receivedMs) / 2;
   const doubt = WRONG_MS + (receivedMs - sentMs) / 2;
   aheadMs = Math.abs(middle) <= doubt ? 0 : Math.round(middle);
-  write(AHEAD, aheadMs === 0 ? null : String(aheadMs));
+  kept?.keepClockAheadMs(aheadMs);
 }

@@ -2,7 +2,7 @@ import { below, PROOF_DROPOFF_METERS } from '../../limits.ts';
 import { byId, element } from '../shared/dom.ts';
 import { allowSound, keepAwake, ring } from './alert.ts';
 import { DriverApi } from './api.ts';
-import { clockAheadMs, nowMs } from './clock.ts';
+import { clockAheadMs, nowMs, startClock } from './clock.ts';
 import { ask, followDialogs, followQuestions } from './dialogs.ts';
 import { HandoverPhoto } from './handover.ts';
 import { say, translateMarkup } from './language.ts';
@@ -417,6 +417,7 @@ function offerHours(): void {
 }
 
 async function main(): Promise<void> {
+  startClock(kept);
   translateMarkup();
   offerHours();
   byId('insecure').hidden = window.isSecureContext;

@@ -9,6 +9,7 @@ const TOKEN = 'sameday-driver-token';
 const STATE = 'sameday-driver-state';
 const OFF_DUTY = 'sameday-driver-off-duty';
 const DOOR = 'sameday-driver-door';
+const CLOCK = 'sameday-driver-clock-ahead';
 
 /** A photo that was taken and not sent, as some phones end a page while the camera is open. */
 export type Draft = { readonly orderId: string; readonly photo: ArrayBuffer };
@@ -158,6 +159,9 @@ export const kept = {
   keepDoor(door: Door | null): void {
     if (isWriter) write(DOOR, door && JSON.stringify(door));
   },
+  /** By how much the phone's clock is wrong, whoever is signed in on it. */
+  clockAheadMs: (): number => Number(read(CLOCK)) || 0,
+  keepClockAheadMs: (aheadMs: number): void => write(CLOCK, aheadMs === 0 ? null : String(aheadMs)),
   signOut(): void {
     for (const key of [TOKEN, STATE, OFF_DUTY, DOOR]) write(key, null);
   },

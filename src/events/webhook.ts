@@ -26,8 +26,9 @@ declare module '../queues/job-handler.ts' {
  * worker. After a failed attempt the outbox row is relayed again later, so that the schedule is in the database
  * and survives the queue. What finds its receiver left alone or disabled, or no place, is parked behind it; each
  * delivery that is accepted releases the next ones. One that nothing released in WEBHOOK_PARKED_SECONDS, and that finds
- * no place again, is given up: its receiver takes fewer than come. Events may arrive twice and out of order,
- * which receivers see by the `webhook-id` and the sequence.
+ * no place again, is given up: its receiver takes fewer than come. So is, unsent, the delivery of a store that its
+ * chain does not see any more. Events may arrive twice and out of order, which receivers see by the `webhook-id`
+ * and the sequence.
  */
 export function createWebhookJob(deps: {
   readonly store: Pick<
@@ -52,6 +53,10 @@ export function createWebhookJob(deps: {
       return { kind: 'done' };
     } else if (!hasEndpoint(delivery)) {
       await store.recordUndeliverable(delivery, 'no_endpoint');
+    } else if (!delivery.endpoint.seesStore) {
+      // As an accepted one does, or what is parked behind it would wait for the next sweep.
+      const releases = delivery.endpoint.heldSeconds > 0 ? 0 : 1;
+      deps.relay.relay(await store.recordUndeliverable(delivery, 'no_endpoint', releases));
     } else {
       const isHeld = delivery.endpoint.heldSeconds > 0;
       const turn = isHeld ? null : await turns.take(delivery.endpoint);

@@ -14,6 +14,7 @@ const endpoint = {
   secret: SECRET,
   oldSecret: null,
   heldSeconds: 0,
+  seesStore: true,
 };
 const delivery = (changes: Partial<OwedDelivery> = {}): OwedDelivery => ({
   id: 'delivery',
@@ -58,7 +59,10 @@ function world(options: {
         done.push(['failed', failed]);
         return { outbox: failed.retryInSeconds === null ? [] : [row], disabled: options.disabled ?? false };
       },
-      recordUndeliverable: async (_delivery, why) => void done.push(['undeliverable', why]),
+      recordUndeliverable: async (_delivery, why, ...releases) => {
+        done.push(['undeliverable', why, ...releases]);
+        return [];
+      },
       parkDelivery: async ({ outboxId }) => void done.push(['parked', outboxId]),
       finishOutbox: async (outboxId) => void done.push(['finish', outboxId]),
     },
@@ -212,6 +216,21 @@ test('a delivery whose webhook was removed is given up', async () => {
   const { run, done } = world({ open: () => delivery({ endpoint: null }) });
   await run();
   expect(done).toEqual([['undeliverable', 'no_endpoint']]);
+});
+
+test.each([
+  ['releases the next one', 0, 1],
+  ['releases none behind a receiver that is left alone', 60, 0],
+])('a delivery whose store its chain sees no more is given up unsent, and %s', async (_what, heldSeconds, releases) => {
+  const sent: Record<string, string>[] = [];
+  const open = () => delivery({ endpoint: { ...endpoint, heldSeconds, seesStore: false } });
+  const { run, done } = world({ open, sent });
+  await run();
+  expect(done).toEqual([
+    ['undeliverable', 'no_endpoint', releases],
+    ['relay', 0],
+  ]);
+  expect(sent).toEqual([]);
 });
 
 test('a delivery that has ended before is only marked done', async () => {

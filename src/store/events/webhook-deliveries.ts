@@ -4,7 +4,7 @@ import type { Db } from '../db.ts';
 import { isOwed, jobsAsJson, OUTBOX_FIRST_LEASE_SECONDS } from '../fragments.ts';
 import { type OutboxRow, parseOutboxRows } from '../outbox-rows.ts';
 import { releaseNext } from './parked-parts.ts';
-import { webhookOf } from './webhook-parts.ts';
+import { seesStore, webhookOf } from './webhook-parts.ts';
 
 /** Time of failures after which an endpoint is left alone for a quarter of that time. */
 const WEBHOOK_HOLD_AFTER_SECONDS = 60;
@@ -40,6 +40,8 @@ type DeliveryEndpoint = {
   readonly oldSecret: string | null;
   /** Seconds for which it is left alone; Infinity while it is disabled, which may be a pause by hand. */
   readonly heldSeconds: number;
+  /** Whether its owner still sees the store: an organization sees its own active ones alone. */
+  readonly seesStore: boolean;
 };
 
 /** The delivery of an outbox row; null if it was delivered or given up before. */
@@ -52,13 +54,14 @@ export async function openDelivery({ sql }: Db, outboxId: number): Promise<OwedD
       greatest(0, extract(epoch from b.run_at - now()))::float8 as "dueInSeconds",
       extract(epoch from now() - d.started_at)::float8 as "ageSeconds",
       case when w.disabled_at is not null then 'infinity'
-        else greatest(0, coalesce(extract(epoch from w.retry_at - now()), 0)) end::float8 as "heldSeconds"
+        else greatest(0, coalesce(extract(epoch from w.retry_at - now()), 0)) end::float8 as "heldSeconds",
+      ${seesStore(sql)} as "seesStore"
     from webhook_deliveries d join outbox b on b.id = d.outbox_id
     left join webhooks w on w.id = ${webhookOf(sql)}
     where d.outbox_id = ${outboxId} and d.status = 'pending'`;
   if (!row) return null;
-  const { webhook_id: webhookId, ownerId, url, secret, oldSecret, heldSeconds, ...delivery } = row;
-  const endpoint = webhookId === null ? null : { id: webhookId, ownerId, url, secret, oldSecret, heldSeconds };
+  const { webhook_id: id, ownerId, url, secret, oldSecret, heldSeconds, seesStore: sees, ...delivery } = row;
+  const endpoint = id === null ? null : { id, ownerId, url, secret, oldSecret, heldSeconds, seesStore: sees };
   return { ...(delivery as OwedDelivery), outboxId, endpoint };
 }
 
@@ -151,15 +154,28 @@ export async function recordFailedAttempt(
   return { outbox: parseOutboxRows(row?.outbox ?? []), disabled: row?.disabled ?? false };
 }
 
-/** Ends a delivery whose webhook was removed, or takes fewer than come. */
-export async function recordUndeliverable({ sql }: Db, delivery: OwedDelivery, why: string): Promise<void> {
-  await sql`
+/**
+ * Ends a delivery whose webhook was removed, does not see its store any more, or takes fewer than come.
+ *
+ * @param releases how many of the deliveries that are parked behind its webhook may follow
+ * @returns the jobs of those
+ */
+export async function recordUndeliverable(
+  { sql }: Db,
+  delivery: OwedDelivery,
+  why: string,
+  releases = 0,
+): Promise<OutboxRow[]> {
+  const [row] = await sql`
     with job as (
       update outbox set done_at = now(), failure_code = ${why}
-      where id = ${delivery.outboxId} and ${isOwed(sql, sql`outbox`)}
-    )
-    update webhook_deliveries set status = 'failed', result = coalesce(result, ${why})
-    where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'`;
+      where id = ${delivery.outboxId} and ${isOwed(sql, sql`outbox`)} returning id
+    ), given_up as (
+      update webhook_deliveries set status = 'failed', result = coalesce(result, ${why})
+      where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'
+    ), jobs as (${releaseNext(sql, delivery.endpoint?.id ?? null, releases, sql`select id from job`)})
+    select ${jobsAsJson(sql)} as outbox`;
+  return parseOutboxRows(row?.outbox ?? []);
 }
 
 /** Whether the webhook `w` is still the one to which the delivery was sent. */

@@ -2,7 +2,7 @@ import type { Fragment } from 'postgres';
 import { MAX_WEBHOOKS_SET } from '../../limits.ts';
 import type { Db } from '../db.ts';
 import { changeAndTell } from '../fragments.ts';
-import { dueAgain, queueOf, webhookOf } from './webhook-parts.ts';
+import { dueAgain, queueOf, seesStore, webhookOf } from './webhook-parts.ts';
 
 /*
  * The webhook of a store that the operator sets. Its id is the store's, so that the version before finds it
@@ -88,7 +88,7 @@ export type ReplayOutcome = 'replayed' | 'unknown' | 'still_tried' | 'no_endpoin
 /**
  * Makes a finished delivery due again with its id and body. A sweeper hears of its job.
  *
- * @param webhookId of this webhook alone, where it is given
+ * @param webhookId of this webhook alone, where it is given, and unknown where its owner does not see the store
  */
 export async function replayDelivery(
   { sql, processId }: Db,
@@ -98,9 +98,10 @@ export async function replayDelivery(
   const [row] = await sql`
     with known as (
       select d.id, d.order_id, d.retailer_id, d.status, d.outbox_id, ${queueOf(sql)} as queue,
-        w.id is not null as has_endpoint
-      from webhook_deliveries d left join webhooks w on w.id = ${webhookOf(sql)} and w.disabled_at is null
-      where d.id = ${deliveryId} ${webhookId ? sql`and ${webhookOf(sql)} = ${webhookId}` : sql``} for update of d
+        w.id is not null and w.disabled_at is null and ${seesStore(sql)} as has_endpoint
+      from webhook_deliveries d left join webhooks w on w.id = ${webhookOf(sql)}
+      where d.id = ${deliveryId} ${webhookId ? sql`and w.id = ${webhookId} and ${seesStore(sql)}` : sql``}
+      for update of d
     ), job as (
       insert into outbox (queue, order_id, retailer_id, lease_until)
       select queue, order_id, retailer_id, now() from known where status <> 'pending' and has_endpoint

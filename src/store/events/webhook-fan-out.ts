@@ -6,9 +6,9 @@ import { queueOf } from './webhook-parts.ts';
 
 /**
  * The CTEs that make the webhook deliveries of the events in `numbered`, one for each enabled webhook of the
- * store and of its organization whose filter has the type: `owed`, the deliveries with the `outbox_id` of
- * their jobs; `jobs`, the rows of the outbox that are due; and `deliveries`. What comes for a receiver that is
- * left alone, or behind which others wait, is parked at once.
+ * store, and of its organization where the store is active, whose filter has the type: `owed`, the deliveries
+ * with the `outbox_id` of their jobs; `jobs`, the rows of the outbox that are due; and `deliveries`. What comes
+ * for a receiver that is left alone, or behind which others wait, is parked at once.
  *
  * An event of the sandbox's own tidying is told to nobody. One that has its delivery came from the version
  * before, which makes one with the order's change, for the operator's webhook alone.
@@ -21,7 +21,7 @@ export const fanOut = (sql: Sql): Fragment => sql`
       select id, event_types, retry_at from webhooks where retailer_id = e.retailer_id and disabled_at is null
       union all
       select o.id, o.event_types, o.retry_at from retailers r join webhooks o on o.organization_id = r.organization_id
-      where r.id = e.retailer_id and o.disabled_at is null
+      where r.id = e.retailer_id and r.status = 'active' and o.disabled_at is null
     ) w
     where (w.event_types is null or e.type = any(w.event_types)) and coalesce(e.details ->> 'by', '') <> 'sandbox'
       and not (w.id = e.retailer_id and has_delivery(e.order_id, e.sequence, e.type))

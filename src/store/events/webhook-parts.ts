@@ -22,6 +22,14 @@ export const isOwnedBy = (sql: Sql, { kind, id }: WebhookOwner): Fragment =>
   kind === 'store' ? sql`w.retailer_id = ${id}` : sql`w.organization_id = ${id}`;
 
 /**
+ * Whether the owner of the webhook `w` sees the store of the delivery `d`: an organization its own active ones
+ * alone, at this moment.
+ */
+export const seesStore = (sql: Sql): Fragment => sql`(w.retailer_id is not null or exists (
+  select from retailers r
+  where r.id = d.retailer_id and r.organization_id = w.organization_id and r.status = 'active'))`;
+
+/**
  * CTEs that make the deliveries of the webhook in `changed` that wait for a later try due now, with the first
  * of those that are parked behind it, and send the notice: they may wait for hours, and what failed before
  * says nothing of the webhook from now on. Behind a disabled one they go on waiting.

@@ -3,6 +3,7 @@ import { newId } from '../../../src/domain/ids.ts';
 import type { WebhookOwner } from '../../../src/domain/webhook.ts';
 import { MAX_WEBHOOKS_SET } from '../../../src/limits.ts';
 import { WEBHOOK_OLD_SECRET_SECONDS } from '../../../src/store/events/webhooks.ts';
+import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
 import { storeOf } from '../../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from '../transaction.ts';
 import {
@@ -283,6 +284,61 @@ describe('the deliveries of a webhook', () => {
     await store.removeWebhook(owner(), id);
     await store.recordUndeliverable((await store.openDelivery((await show(own.id))?.outbox_id)) as never, 'x');
     expect(await store.replayDelivery(own.id)).toBe('no_endpoint');
+  });
+});
+
+describe('the webhook of an organization', () => {
+  const all = { status: null, limit: 10, cursor: null };
+  const gone = {
+    suspended: () => sql`update retailers set status = 'suspended' where id = ${retailerId}`,
+    'taken out': () => sql`update retailers set organization_id = null where id = ${retailerId}`,
+  };
+
+  /** An organization with this test's store, a webhook, and a delivery that waits. */
+  async function chain() {
+    const organization: WebhookOwner = { kind: 'organization', id: newId() };
+    const join = () => sql`
+      update retailers set organization_id = ${organization.id}, status = 'active' where id = ${retailerId}`;
+    await join();
+    const id = await added(organization);
+    return { organization, id, join, delivery: await newDelivery(id) };
+  }
+
+  it.each(['suspended', 'taken out'] as const)('is told nothing more of a store that was %s', async (how) => {
+    const { organization, id, join, delivery } = await chain();
+    const ofList = async () => (await store.listDeliveriesOf(organization, id, all))?.deliveries.map((each) => each.id);
+    const parked = await newDelivery(id);
+    await store.parkDelivery(parked);
+    await newOrder(await newDriver());
+    await gone[how]();
+    await tell();
+    expect(await sql`select from webhook_deliveries where webhook_id = ${id}`).toHaveLength(2);
+    const opened = await reopened(delivery);
+    expect(opened.endpoint).toMatchObject({ id, seesStore: false });
+    expect((await store.recordUndeliverable(opened, 'no_endpoint', 1)).map((each) => each.id)).toEqual([
+      parked.outboxId,
+    ]);
+    expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
+    expect(await rowOf(id)).toMatchObject({ failing_since: null, disabled_at: null });
+    expect(await ofList()).toEqual([]);
+    expect(await store.replayDelivery(delivery.id, id)).toBe('unknown');
+    expect(await store.replayDelivery(delivery.id)).toBe('no_endpoint');
+    await join();
+    expect(await ofList()).toEqual([parked.id, delivery.id]);
+    expect(await store.replayDelivery(delivery.id, id)).toBe('replayed');
+  });
+
+  it('lists what it sees in pages that end early, however much is of stores that it sees no more', async () => {
+    const { organization, id, delivery } = await chain();
+    await sql`
+      insert into webhook_deliveries (outbox_id, webhook_id, retailer_id, order_id, type, sequence, payload, status)
+      select nextval('outbox_id_seq'), ${id}, ${newId()}, gen_random_uuid(), 'order.assigned', 1, '{}', 'failed'
+      from generate_series(1, ${LIST_SCAN_ROWS}::int)`;
+    const page = await store.listDeliveriesOf(organization, id, all);
+    expect(page?.deliveries).toEqual([]);
+    const next = await store.listDeliveriesOf(organization, id, { ...all, cursor: page?.next ?? null });
+    expect(next?.deliveries.map((each) => each.id)).toEqual([delivery.id]);
+    expect(next?.next).toBeNull();
   });
 });
 

@@ -102,6 +102,7 @@ export function driverStateOnWire(state: DriverState, at: Point | null, nowMs: n
   const wait = waitOf(state, at);
   return {
     driver_id: state.driverId,
+    driver_name: state.name,
     on_duty: state.onDuty,
     on_duty_until: state.onDutyUntil?.toISOString() ?? null,
     capacity: state.capacity,

@@ -85,6 +85,7 @@ export const getDriverState: Operation = {
   replies: {
     200: success({
       driver_id: ID,
+      driver_name: STRING,
       on_duty: BOOLEAN,
       on_duty_until: orNull(STRING),
       capacity: INTEGER,

@@ -48,7 +48,7 @@ export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
 <script defer src="${files.script}"></script>
 </head>
 <body>
-<header class="top"><p><strong>Sameday</strong></p>${sandbox ? badge : null}<p id="link" class="link" hidden></p></header>
+<header class="top"><p><strong>Sameday</strong></p>${sandbox ? badge : null}<p id="whose" class="whose" dir="auto" hidden></p><p id="link" class="link" hidden></p></header>
 ${NOTICES}
 <main>
 <noscript><p class="notice" data-tone="bad">${say('needsScript')} <span lang="es">${speaker(DRIVER_ES)('needsScript')}</span></p></noscript>
@@ -63,6 +63,7 @@ ${UNDELIVERABLE}
 ${FAR}
 ${NO_PHOTO}
 ${LAST}
+${SWITCH}
 ${LEAVE}
 </body>
 </html>
@@ -160,6 +161,7 @@ function questionDialog(id: string, title: DriverText, confirm: DriverText, canc
 const FAR = questionDialog('far', 'farTitle', 'farConfirm', 'goBack');
 const NO_PHOTO = questionDialog('no-photo', 'noPhotoTitle', 'noPhotoConfirm', 'goBack');
 const LAST = questionDialog('last', 'lastTitle', 'lastConfirm', 'lastCancel');
+const SWITCH = questionDialog('switch', 'switchTitle', 'switchConfirm', 'stay');
 
 function reasonDialog(sheet: {
   readonly id: string;

@@ -40,6 +40,11 @@ export const DRIVER_EN = {
     'That you go off duty is not sent yet, and signing out drops it: you would stay on duty. Stay signed in until there is a network.',
   leaveToken: 'To sign in again you need your driver token.',
   stay: 'Stay signed in',
+  signedInAs: 'You are signed in as {name}.',
+  switchTitle: 'Sign in by this link?',
+  switchText:
+    'The link may be another driver’s: what you do then counts for them, and they are paid for it. Go on only with a link that your operator gave you.',
+  switchConfirm: 'Sign in by the link',
 
   // Duty and position.
   onDuty: 'On duty',

@@ -36,6 +36,11 @@ export const DRIVER_ES: Catalogue<DriverText> = {
     'Tu salida de servicio aún no se envió y se pierde si cierras la sesión: seguirías en servicio. Sigue dentro hasta que haya red.',
   leaveToken: 'Para entrar de nuevo necesitas tu código de conductor.',
   stay: 'Seguir dentro',
+  signedInAs: 'Entraste como {name}.',
+  switchTitle: '¿Entrar con este enlace?',
+  switchText:
+    'El enlace puede ser de otro conductor: lo que hagas después cuenta para esa persona, y a ella se le paga. Sigue solo con un enlace que te dio tu operador.',
+  switchConfirm: 'Entrar con el enlace',
 
   // Duty and position.
   onDuty: 'En servicio',

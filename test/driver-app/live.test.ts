@@ -82,6 +82,7 @@ describe('signing in', () => {
       {
         type: 'state',
         driver_id: expect.any(String),
+        driver_name: 'Sam Rider',
         on_duty: false,
         on_duty_until: null,
         capacity: 1,

@@ -8,6 +8,7 @@ export const DRIVER_TOKEN = `sdd_${'a'.repeat(32)}`;
 export function driverState(onDuty: boolean, orders: readonly DriverOrder[] = []): DriverState {
   return {
     driverId: '01a20380-1c20-7e03-9c7e-6f2d4e0a51b7',
+    name: 'Sam Rider',
     tokenHash: hashSecret(DRIVER_TOKEN),
     onDuty,
     onDutyUntil: null,

@@ -30,6 +30,7 @@ const picture = (width = 320, height = 240) => sharp({ create: { width, height, 
 /** What a driver of one parcel is told. */
 const told = (onDuty: boolean, order: object | null) => ({
   driver_id: expect.any(String),
+  driver_name: expect.any(String),
   on_duty: onDuty,
   on_duty_until: null,
   capacity: 1,

@@ -4,7 +4,16 @@ import { findChromium, findWholeChromium } from '../harness/chromium.ts';
 import { newPushPhone } from '../harness/push-phone.ts';
 import { storeOf } from '../harness/store.ts';
 import { gate } from '../http/support.ts';
-import { eventually, goOnDuty, openWorld, type Phone, signIn, untilInstalled, type World } from './driver-world.ts';
+import {
+  button,
+  eventually,
+  goOnDuty,
+  openWorld,
+  type Phone,
+  signIn,
+  untilInstalled,
+  type World,
+} from './driver-world.ts';
 
 describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', () => {
   let world: World;
@@ -24,6 +33,9 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
   }
   const linkTo = ({ url }: Phone, code: string) => `${url}/driver#sign-in=${code}`;
   const isLive = ({ page }: Phone) => page.locator('#link[data-state=live]').waitFor();
+  const whose = ({ page }: Phone) => page.locator('#whose').textContent();
+  /** Says yes to the question whether a link takes the place of who is signed in. */
+  const goOn = (phone: Phone) => button(phone, 'Sign in by the link').click();
   const problem = ({ page }: Phone) => page.locator('#sign-in-problem').textContent();
 
   it('is signed in by a link, which leaves the address, and stays so; the phone before is signed out', async () => {
@@ -49,17 +61,48 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     expect(phone.complaints).toEqual([]);
   });
 
+  it('says whose account it is, and asks whoever is signed in before a link is exchanged', async () => {
+    const other = await driverWithLink();
+    await world.sql`update drivers set name = 'Ben Ortiz' where token_hash = ${hashSecret(other.token)}`;
+    const { phone } = await world.driverWithOrder('Link Shop');
+    expect(await whose(phone)).toBe('Ana Diaz');
+    await phone.page.route('**/pick-up', (route) => route.abort());
+    await button(phone, 'Picked up').click();
+    const exchanges: string[] = [];
+    phone.page.on('request', (request) => void (request.url().endsWith('/sign-in') && exchanges.push(request.url())));
+    const question = () => phone.page.locator('#switch-text').textContent();
+    await phone.page.goto(linkTo(phone, other.code));
+    await eventually(question).toMatch(/^You are signed in as Ana Diaz\. .* What you did is not sent yet\./);
+    await button(phone, 'Stay signed in').click();
+    await eventually(() => phone.page.url()).toBe(`${phone.url}/driver`);
+    expect([await whose(phone), exchanges]).toEqual(['Ana Diaz', []]);
+
+    // In a page that the link opens.
+    await phone.page.goto('about:blank');
+    await phone.page.goto(linkTo(phone, other.code));
+    await goOn(phone);
+    await eventually(() => whose(phone)).toBe('Ben Ortiz');
+    expect(exchanges).toHaveLength(1);
+    expect(phone.complaints).toEqual([]);
+  });
+
   it('leaves a tab that the link signs out without the sign-in of the tab that opened it', async () => {
     const { token, code } = await driverWithLink();
     const phone = await world.newPhone();
     await signIn(phone, token);
+    const opened = { ...phone, page: await phone.context.newPage() };
+    await opened.page.goto(linkTo(phone, code));
+    await button(opened, 'Sign in by the link').waitFor();
+    // The tab before goes on meanwhile.
+    await button(phone, 'Use this one').click();
+    await isLive(phone);
     const told = gate();
     await phone.page.route('**/driver/orders', async (route) => {
       await told.opened;
       await route.continue();
     });
-    const opened = { ...phone, page: await phone.context.newPage() };
-    await opened.page.goto(linkTo(phone, code));
+    await goOn(opened);
+    await eventually(() => opened.page.url()).toBe(`${phone.url}/driver`);
     await isLive(opened);
     told.open();
     await phone.page.locator('#sign-in').waitFor();
@@ -93,8 +136,8 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     const { token } = await driverWithLink();
     const phone = await world.newPhone();
     await signIn(phone, token);
-    // The same page with another hash loads itself again.
     await phone.page.goto(linkTo(phone, newSecret('sign_in_code')));
+    await goOn(phone);
     await eventually(() => phone.page.locator('#refusal-text').textContent()).toContain('This link does not work');
     await isLive(phone);
     await phone.page.locator('#refusal-ok').click();

@@ -236,6 +236,7 @@ export type DriverOrder = {
 /** A driver's duty, and the orders that they carry, those assigned first before the others. */
 export type DriverState = {
   readonly driverId: string;
+  readonly name: string;
   /** The hash of the only token that is good now. */
   readonly tokenHash: string;
   readonly onDuty: boolean;
@@ -255,7 +256,8 @@ export async function findDriverState(db: Db, driverId: string): Promise<DriverS
 /** The states of drivers by their ids; one who is unknown, or deactivated and without a parcel, is missing. */
 export async function findDriverStates({ sql }: Db, driverIds: readonly string[]): Promise<Map<string, DriverState>> {
   const rows = await sql`
-    select d.id as driver_id, d.token_hash, d.on_duty, d.on_duty_until, d.capacity, d.vehicle, ${carriedColumns(sql)},
+    select d.id as driver_id, d.name as driver_name, d.token_hash, d.on_duty, d.on_duty_until, d.capacity, d.vehicle,
+      ${carriedColumns(sql)},
       o.id, o.sequence, o.delivery_tier, o.driver_payout_cents, o.pickup_address, r.name as store_name, c.name, c.phone,
       a.line1, a.line2, a.city, a.state, a.zip, a.accuracy_meters as door_accuracy, o.items,
       o.pickup_instructions, o.dropoff_instructions,
@@ -280,6 +282,7 @@ export async function findDriverStates({ sql }: Db, driverIds: readonly string[]
 
 const toDriverState = (row: Row, orders: DriverOrder[]): DriverState => ({
   driverId: row.driver_id,
+  name: row.driver_name,
   tokenHash: row.token_hash,
   onDuty: row.on_duty,
   onDutyUntil: row.on_duty_until,

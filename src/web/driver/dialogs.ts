@@ -53,19 +53,32 @@ export function followDialogs(
 }
 
 /** The sheets of `ask`. */
-const QUESTIONS = ['far', 'last', 'no-photo'] as const;
+const QUESTIONS = ['far', 'last', 'no-photo', 'switch'] as const;
 type Question = (typeof QUESTIONS)[number];
 
-/** Asks something about an order's handover, or about the parcels on board, with a text of its own. */
-export function ask(id: Question, text: string, orderIds: readonly string[], confirmed: () => void): void {
+/**
+ * Asks something about an order's handover, the parcels on board, or a sign-in link, with a text of its own.
+ *
+ * @param declined is called where the sheet was closed without a yes
+ */
+export function ask(
+  id: Question,
+  text: string,
+  orderIds: readonly string[],
+  confirmed: () => void,
+  declined?: () => void,
+): void {
   setText(byId(`${id}-text`), text);
   open(id, orderIds);
+  let isConfirmed = false;
+  byId(id).onclose = () => isConfirmed || declined?.();
   const form = byId(id).querySelector('form') as HTMLFormElement;
   // Only the last question's answer counts.
   form.onsubmit = (event) => {
     event.preventDefault();
     const dialog = byId<HTMLDialogElement>(id);
     if (!dialog.open) return;
+    isConfirmed = true;
     dialog.close();
     confirmed();
   };

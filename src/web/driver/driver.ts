@@ -11,7 +11,7 @@ import { ringNoMore, ringWhenClosed } from './push.ts';
 import { isResting } from './rest.ts';
 import { type Fix, farFromDoor } from './route.ts';
 import { Session } from './session.ts';
-import { type LinkResult, signInByLink, signInByText } from './sign-in.ts';
+import { codeInAddress, forgetLink, type LinkResult, signInByLink, signInByText } from './sign-in.ts';
 import { type Action, type ActionKind, type DriverOrder, type DriverState, type Stop, stateOf } from './state.ts';
 import { giveUpOf, type Next, nextOf, primaryOf, stopWords } from './stop-words.ts';
 import { becomeWriter, type DriverStore, kept, openStore } from './store.ts';
@@ -75,6 +75,7 @@ function show(): void {
   render(say, {
     screen,
     link: session?.linkState ?? 'connecting',
+    name: session?.orders.state.driver_name ?? null,
     shown,
     doorOrderId: door?.id ?? null,
     ticked,
@@ -249,11 +250,32 @@ async function signIn(event: Event): Promise<void> {
 /** Signs in with the token of a link, which cannot be had again, or shows what is wrong with the link. */
 async function enterByLink(link: LinkResult): Promise<void> {
   byId('sign-in-problem').textContent = 'problem' in link ? link.problem : '';
-  if ('problem' in link) return;
+  if ('problem' in link) {
+    tell(link.problem);
+    show();
+    return;
+  }
   byId<HTMLInputElement>('token').value = '';
   kept.signOut();
   kept.signIn(link.token);
   await enter(link.token, null);
+}
+
+/** A page that is open already is told of a link by its address alone. */
+function followLink(): void {
+  const code = codeInAddress();
+  if (code === null) return;
+  if (session) askToSwitch(code);
+  else location.reload();
+}
+
+/** Asks before a link takes the place of who is signed in: whose it is, only its exchange says. */
+function askToSwitch(code: string): void {
+  const name = session?.orders.state.driver_name ?? null;
+  const owes = (session?.queue.waiting.length ?? 0) > 0;
+  const text = [name && say('signedInAs', { name }), say('switchText'), owes && say('leaveOwing')];
+  const confirmed = async () => enterByLink(await signInByLink(code));
+  ask('switch', text.filter(Boolean).join(' '), [], () => void confirmed(), forgetLink);
 }
 
 async function press(): Promise<void> {
@@ -395,6 +417,7 @@ function listen(): void {
     dutyWaits: () => session?.dutyWaits ?? false,
   });
   followQuestions();
+  window.addEventListener('hashchange', followLink);
   window.addEventListener('online', () => session?.wake());
   window.addEventListener('offline', () => session?.wentOffline());
   window.addEventListener('pageshow', (event) => event.persisted && session?.wake());
@@ -429,16 +452,16 @@ async function main(): Promise<void> {
   await photo.open();
   listen();
   useWorker();
-  const link = await signInByLink();
-  const token = link && 'token' in link ? null : kept.token();
-  if (token === null) {
-    showSignIn();
-    if (link) await enterByLink(link);
+  const code = codeInAddress();
+  const token = kept.token();
+  if (token !== null) {
+    await enter(token, kept.state());
+    if (code !== null) askToSwitch(code);
     return;
   }
-  await enter(token, kept.state());
-  if (link && 'problem' in link) tell(link.problem);
-  show();
+  const link = code === null ? null : await signInByLink(code);
+  showSignIn();
+  if (link) await enterByLink(link);
 }
 
 void main();

@@ -10,6 +10,8 @@ export type Screen = 'none' | 'sign-in' | 'replaced' | 'work';
 export type Model = {
   readonly screen: Screen;
   readonly link: LinkState;
+  /** Who is signed in; null where nobody is, or that is not known. */
+  readonly name: string | null;
   readonly shown: Shown & { readonly stops: readonly Stop[] };
   /** The order at whose door the driver stands. */
   readonly doorOrderId: string | null;

@@ -13,18 +13,21 @@ const REQUEST_MS = 10_000;
 /** What became of a sign-in link: the token, or what to say to the driver. */
 export type LinkResult = { readonly token: string } | { readonly problem: string };
 
+/** The code of the link by which the page was opened; null where it was opened without one. */
+export const codeInAddress = (): string | null => codeOf(location.hash);
+
+/** Takes the code out of the address. */
+export function forgetLink(): void {
+  history.replaceState(null, '', location.pathname + location.search);
+}
+
 /**
- * Exchanges the link by which the page was opened for a token; null where it was opened without one. The code
- * leaves the address with the answer. Without an answer it stays, so that loading the page again tries again,
- * with the same attempt, by which a lost answer comes again.
+ * Exchanges the code of a link for a token. The code leaves the address with the answer. Without an answer it
+ * stays, so that loading the page again tries again, with the same attempt, by which a lost answer comes again.
  */
-export async function signInByLink(): Promise<LinkResult | null> {
-  // A page that is open already is told of a link by this alone.
-  window.addEventListener('hashchange', () => codeOf(location.hash) !== null && location.reload());
-  const code = codeOf(location.hash);
-  if (code === null) return null;
+export async function signInByLink(code: string): Promise<LinkResult> {
   const { result, isFinal } = await resultOf(code);
-  if (isFinal) history.replaceState(null, '', location.pathname + location.search);
+  if (isFinal) forgetLink();
   return result;
 }
 

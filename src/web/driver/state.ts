@@ -21,6 +21,8 @@ export type WaitPlace = { readonly lat: number; readonly lng: number; readonly n
 export type ToldState = {
   /** A service of before does not say. */
   readonly driver_id?: string;
+  /** A service of before does not say. */
+  readonly driver_name?: string | null;
   readonly on_duty: boolean;
   readonly on_duty_until?: string | null;
   readonly order?: DriverOrder | null;
@@ -36,6 +38,8 @@ export type Day = { readonly deliveries: number; readonly earnings_cents: number
 export type DriverState = {
   /** Null where it is not known yet. */
   readonly driver_id: string | null;
+  /** Null where it is not known. */
+  readonly driver_name: string | null;
   readonly on_duty: boolean;
   /** When the driver goes off duty by themselves, ISO 8601; null where they did not say. */
   readonly on_duty_until: string | null;
@@ -47,9 +51,10 @@ export type DriverState = {
 };
 
 export function stateOf(told: ToldState): DriverState {
-  const { driver_id, on_duty, on_duty_until, order, orders, stops, wait_at } = told;
+  const { driver_id, driver_name, on_duty, on_duty_until, order, orders, stops, wait_at } = told;
   return {
     driver_id: driver_id ?? null,
+    driver_name: driver_name ?? null,
     on_duty,
     on_duty_until: on_duty_until ?? null,
     orders: orders ?? (order ? [order] : []),

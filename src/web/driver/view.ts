@@ -25,6 +25,8 @@ export function render(say: Say, model: Model): void {
   const working = model.screen === 'work';
   const next = nextOf(model.shown.stops, model.shown.orders, model.doorOrderId);
   renderLink(say, working ? model.link : 'replaced');
+  show('whose', model.name);
+  byId('whose').title = model.name ? say('signedInAs', { name: model.name }) : '';
   show('waiting', model.screen === 'sign-in' ? null : model.waiting);
   show('position-problem', working && model.problem ? say(PROBLEMS[model.problem]) : null);
   show('clock-problem', working ? model.clock : null);

@@ -26,6 +26,7 @@ test('a new driver is off duty, is found by their token, and a notice is sent', 
   expect(await storeOf(sql).findDriverState(id)).toEqual({
     ...driverState(false),
     driverId: id,
+    name: driver.name,
     tokenHash: driver.tokenHash,
   });
   expect(await storeOf(sql).loadFleet([id])).toEqual([

@@ -99,6 +99,7 @@ describe('the state', () => {
     const before = stateOf({ on_duty: true, order: ORDER });
     expect(before).toEqual({
       driver_id: null,
+      driver_name: null,
       on_duty: true,
       on_duty_until: null,
       orders: [ORDER],

@@ -144,7 +144,7 @@ export function apiRoutes(
     driverDayRoute({ drivers, store, allowances }),
     ...trackerRoutes({ trackers: parts.credentials.trackers, positions, allowances }),
     ...driverPushRoutes({ drivers, store, allowances, publicKey: parts.pushKey, sandbox }),
-    driverSignInRoute({ store, now: () => performance.now() }),
+    driverSignInRoute({ store }),
     ...driverActionRoutes({ drivers, actions, photos, allowances, photoTurns }),
     ...cardPageRoutes({ assets, publicUrl: config.baseUrl }),
     ...driverPageRoutes({ assets, sandbox, publicUrl: config.baseUrl }),

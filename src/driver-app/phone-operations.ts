@@ -15,7 +15,7 @@ export const signInByLink: Operation = {
   description: 'Once. The same `attempt` again gets the same token, as the first reply may have been lost.',
   body: schemas.driverSignIn,
   replies: { 200: success({ driver_token: STRING }) },
-  errors: ['unauthorized', 'rate_limited'],
+  errors: ['unauthorized'],
 };
 
 export const getPushKey: Operation = {

@@ -3,7 +3,6 @@ import type { Catalogue } from './words.ts';
 
 export const PHONE_ES: Catalogue<keyof typeof PHONE_EN> = {
   linkDead: 'Este enlace ya no funciona: sirve una sola vez y durante 15 minutos. Pide uno nuevo.',
-  linkTooMany: 'Demasiados enlaces incorrectos. Espera un minuto y vuelve a abrir el tuyo.',
   linkLater: 'El servicio no responde. Revisa tu conexión y vuelve a cargar esta página.',
   givenTitle: 'Tienes un pedido nuevo',
   givenText: 'Abre la página para verlo.',

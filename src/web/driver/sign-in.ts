@@ -42,7 +42,6 @@ export async function signInByText(text: string): Promise<LinkResult | null> {
 
 async function resultOf(code: string): Promise<{ readonly result: LinkResult; readonly isFinal: boolean }> {
   const reply = await exchange(code);
-  if (reply?.status === 429) return { result: { problem: sayOfPhone('linkTooMany') }, isFinal: false };
   const isFinal = reply !== null && (reply.token !== null || reply.isDead);
   if (!isFinal) return { result: { problem: sayOfPhone('linkLater') }, isFinal };
   write(ATTEMPT, null);
@@ -56,7 +55,6 @@ function codeOf(address: string): string | null {
 }
 
 type Exchanged = {
-  readonly status: number;
   readonly token: string | null;
   /** The service says that the code is none; a gateway or a hotel's sign-in page may answer with any status. */
   readonly isDead: boolean;
@@ -75,7 +73,7 @@ async function exchange(code: string): Promise<Exchanged | null> {
         const { status } = response;
         const said = (await response.json()) as { readonly success?: unknown; readonly driver_token?: unknown } | null;
         const isDead = (status === 400 || status === 401) && said?.success === false;
-        return { status, token: typeof said?.driver_token === 'string' ? said.driver_token : null, isDead };
+        return { token: typeof said?.driver_token === 'string' ? said.driver_token : null, isDead };
       },
     );
   } catch {

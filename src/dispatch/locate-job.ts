@@ -1,4 +1,4 @@
-import { inBatches } from '../queues/in-batches.ts';
+import { finishing, inBatches } from '../queues/in-batches.ts';
 import type { JobHandler } from '../queues/job-handler.ts';
 import type { Store } from '../store/store.ts';
 import { locateDropoff } from './locate-dropoff.ts';
@@ -41,12 +41,13 @@ export function createLocateJob(deps: {
   const { store, places } = deps;
   const read = inBatches(store.readUnlocated, (orderId) => orderId);
   const record = inBatches(store.recordDropoffs, ({ orderId }) => orderId);
-  const finish = inBatches(store.finishJobs, String);
+  const finish = finishing(store, 'locate');
 
-  return async function locateJob({ orderId, outboxId }) {
+  return async function locateJob(job) {
+    const { orderId, outboxId } = job;
     const unlocated = await read(orderId);
     if (!unlocated) {
-      await finish(outboxId);
+      await finish(job);
       return { kind: 'done' };
     }
     const { address, retailerId, ageSeconds } = unlocated;

@@ -14,11 +14,11 @@ declare module '../queues/job-handler.ts' {
 /** Expires an order at the end of its longest wait, unless it was assigned. */
 export function createRedispatchJob(deps: {
   readonly redispatch: Pick<Redispatch, 'expire'>;
-  readonly store: Pick<Store, 'finishOutbox'>;
+  readonly store: Pick<Store, 'finishJobs'>;
 }): JobHandler {
-  return async function redispatchJob({ orderId, outboxId }) {
-    await deps.redispatch.expire(orderId);
-    await deps.store.finishOutbox(outboxId, null);
+  return async function redispatchJob(job) {
+    await deps.redispatch.expire(job.orderId);
+    await deps.store.finishJobs([job], 'redispatch');
     return { kind: 'done' };
   };
 }

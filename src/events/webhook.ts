@@ -3,6 +3,7 @@ import type { Clock } from '../postgres/clock.ts';
 import type { JobHandler, JobResult } from '../queues/job-handler.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { FailedAttempt, OwedDelivery } from '../store/events/webhook-deliveries.ts';
+import { WEBHOOK_QUEUES } from '../store/events/webhook-parts.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
 import type { WebhookClient, WebhookOutcome } from '../vendors/webhook-client.ts';
@@ -33,7 +34,7 @@ declare module '../queues/job-handler.ts' {
 export function createWebhookJob(deps: {
   readonly store: Pick<
     Store,
-    'openDelivery' | 'recordDelivered' | 'recordFailedAttempt' | 'recordUndeliverable' | 'parkDelivery' | 'finishOutbox'
+    'openDelivery' | 'recordDelivered' | 'recordFailedAttempt' | 'recordUndeliverable' | 'parkDelivery' | 'finishJobs'
   >;
   readonly client: Pick<WebhookClient, 'post'>;
   readonly relay: Pick<Relay, 'relay'>;
@@ -45,11 +46,11 @@ export function createWebhookJob(deps: {
   const { store } = deps;
   const turns = new WebhookTurns();
 
-  return async function webhookJob({ outboxId, relays }) {
-    const delivery = await store.openDelivery(outboxId);
+  return async function webhookJob(job) {
+    const delivery = await store.openDelivery(job.outboxId);
     if (delivery === null) {
-      await store.finishOutbox(outboxId, null);
-    } else if (isSuperseded(delivery, relays)) {
+      await store.finishJobs([job], ...WEBHOOK_QUEUES);
+    } else if (isSuperseded(delivery, job.relays)) {
       return { kind: 'done' };
     } else if (!hasEndpoint(delivery)) {
       await store.recordUndeliverable(delivery, 'no_endpoint');

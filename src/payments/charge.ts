@@ -3,7 +3,7 @@ import { ACCOUNT_REFUSED } from '../domain/stripe-declines.ts';
 import { atMost, below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, VENDOR_SOCKETS } from '../limits.ts';
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
-import { inBatches } from '../queues/in-batches.ts';
+import { finishing, inBatches } from '../queues/in-batches.ts';
 import type { JobHandler, JobResult } from '../queues/job-handler.ts';
 import { triedLater, VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
 import type { Relay } from '../queues/relay.ts';
@@ -67,13 +67,14 @@ export function createChargeJob(deps: {
   const openAttempts = (ids: readonly string[]) => store.openPaymentAttempts(ids, MAX_PAYMENT_ATTEMPTS);
   const open = inBatches(openAttempts, (id) => id, deps.orderLocks);
   const recordPaid = inBatches(store.recordPaid, ({ orderId }) => orderId, deps.orderLocks);
-  const finish = inBatches(store.finishJobs, String);
+  const finish = finishing(store, 'charge');
 
-  return async function chargeJob({ orderId, outboxId }) {
+  return async function chargeJob(job) {
+    const { orderId, outboxId } = job;
     const openingMs = clock.now();
     const attempt = await open(orderId);
     if (!attempt) {
-      await finish(outboxId);
+      await finish(job);
       return { kind: 'done' };
     }
     if (attempt.cardWaitSeconds !== null) return putBack(attempt, attempt.cardWaitSeconds, outboxId);

@@ -19,10 +19,7 @@ declare module '../queues/job-handler.ts' {
  * result.
  */
 export function createRefundJob(deps: {
-  readonly store: Pick<
-    Store,
-    'openRefund' | 'recordRefund' | 'recordRefundRefused' | 'recordUncharged' | 'finishOutbox'
-  >;
+  readonly store: Pick<Store, 'openRefund' | 'recordRefund' | 'recordRefundRefused' | 'recordUncharged' | 'finishJobs'>;
   readonly stripe: Pick<Charger, 'refund'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'detailsChanged'>;
@@ -30,13 +27,14 @@ export function createRefundJob(deps: {
 }): JobHandler {
   const { store } = deps;
 
-  return async function refundJob({ orderId, outboxId }) {
+  return async function refundJob(job) {
+    const { orderId, outboxId } = job;
     const state = await store.openRefund(orderId);
     switch (state.kind) {
       case 'in_flight':
         return { kind: 'retry', reason: 'charge_in_flight' };
       case 'not_owed':
-        await store.finishOutbox(outboxId, null);
+        await store.finishJobs([job], 'refund');
         return { kind: 'done' };
       case 'uncharged':
         // An attempt may have been opened meanwhile, so the job looks again.

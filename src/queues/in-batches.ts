@@ -1,5 +1,8 @@
 import { MAX_JOB_STATEMENTS } from '../limits.ts';
 import { batched, type ConcurrencyLimit, limitConcurrency } from '../postgres/batched-reads.ts';
+import type { QueueName } from '../store/outbox-rows.ts';
+import type { Store } from '../store/store.ts';
+import type { JobData } from './job-handler.ts';
 
 /** Most jobs that share one statement. At most NOTICE_IDS, as one notice names all of their orders. */
 export const MAX_JOBS_PER_STATEMENT = 64;
@@ -20,3 +23,10 @@ export const inBatches = <Item, Value>(
   keyOf: (item: Item) => string,
   limit: ConcurrencyLimit = limitConcurrency(MAX_JOB_STATEMENTS),
 ): ((item: Item) => Promise<Value | null>) => batched(statement, keyOf, MAX_JOBS_PER_STATEMENT, limit, JOB_GATHER_MS);
+
+/** Makes a function that ends a job of this queue which found nothing to do. */
+export const finishing = (store: Pick<Store, 'finishJobs'>, queue: QueueName): ((job: JobData) => Promise<unknown>) =>
+  inBatches(
+    (jobs: readonly JobData[]) => store.finishJobs(jobs, queue),
+    ({ outboxId }) => String(outboxId),
+  );

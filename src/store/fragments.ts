@@ -3,6 +3,7 @@ import type { HoldReason } from '../domain/hold.ts';
 import { below } from '../limits.ts';
 import { ARRAY_OF } from '../postgres/types.ts';
 import type { Db } from './db.ts';
+import type { QueueName } from './outbox-rows.ts';
 
 /** Most ids in one notice, 37 bytes each. Below the 8,000 bytes that a notice of Postgres may have. */
 export const NOTICE_IDS = 200;
@@ -72,6 +73,17 @@ export const keyIsGood = (sql: Sql): Fragment =>
  * @param job the alias of the outbox
  */
 export const isOwed = (sql: Sql, job: Fragment): Fragment => sql`(${job}.done_at is null) is true`;
+
+/**
+ * Whether a job that a queue had is the one that is owed under its id. Postgres gives ids once more after a failover
+ * to a replica that lacked the newest rows, and the queues still have the jobs of those.
+ *
+ * @param job the alias of the outbox, whose `id` the statement compares
+ * @param orderId the job's order
+ * @param queues those whose handler ends it
+ */
+export const isOwedTo = (sql: Sql, job: Fragment, orderId: Fragment | string, ...queues: QueueName[]): Fragment => sql`
+  ${isOwed(sql, job)} and ${job}.order_id = ${orderId} and ${job}.queue = any(${queues}::text[])`;
 
 /**
  * Whether an order waits for a driver, or for its time, for a statement that knows its id.

@@ -1,6 +1,6 @@
 import { below, JOB_ATTEMPTS, JOB_BACKOFF_MS, STRIPE_TIMEOUT_MS } from '../limits.ts';
 import type { Db } from './db.ts';
-import { isOwed, OUTBOX_FIRST_LEASE_SECONDS, rowsOf } from './fragments.ts';
+import { isOwed, isOwedTo, OUTBOX_FIRST_LEASE_SECONDS, rowsOf } from './fragments.ts';
 import { type OutboxRow, parseOutboxRows, QUEUES, type QueueName } from './outbox-rows.ts';
 
 /** Time for which the sweeper leaves a row that it took itself, which has the same way to go. */
@@ -93,18 +93,24 @@ export async function takeExpired(
   return parseOutboxRows(rows as never);
 }
 
-/** Marks a row as done, or as given up with a failure code. The first result is kept. */
-export async function finishOutbox({ sql }: Db, id: number, failureCode: string | null): Promise<void> {
-  await sql`
-    update outbox b set done_at = now(), failure_code = ${failureCode}
-    where b.id = ${id} and ${isOwed(sql, sql`b`)}`;
-}
+/** A job as a queue has it. */
+export type QueuedJob = { readonly outboxId: number; readonly orderId: string };
 
-/** Marks rows as done, for jobs that found nothing to do; returns them by their ids as text. */
-export async function finishJobs({ sql }: Db, ids: readonly number[]): Promise<Map<string, true>> {
+const QUEUED = rowsOf<QueuedJob>([
+  ['outbox_id', 'int8', ({ outboxId }) => outboxId],
+  ['order_id', 'uuid', ({ orderId }) => orderId],
+]);
+
+/** Marks rows as done, for jobs of these queues that found nothing to do; returns them by their ids as text. */
+export async function finishJobs(
+  { sql }: Db,
+  jobs: readonly QueuedJob[],
+  ...queues: QueueName[]
+): Promise<Map<string, true>> {
   await sql`
-    update outbox b set done_at = now() where b.id = any(${[...ids]}::int8[]) and ${isOwed(sql, sql`b`)}`;
-  return new Map(ids.map((id) => [String(id), true]));
+    update outbox b set done_at = now() from (${QUEUED(sql, jobs)}) j
+    where b.id = j.outbox_id and ${isOwedTo(sql, sql`b`, sql`j.order_id`, ...queues)}`;
+  return new Map(jobs.map(({ outboxId }) => [String(outboxId), true]));
 }
 
 /** Deletes at most `limit` rows that were done more than `days` days ago; returns their number. */

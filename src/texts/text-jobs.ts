@@ -1,5 +1,5 @@
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
-import { inBatches } from '../queues/in-batches.ts';
+import { finishing, inBatches } from '../queues/in-batches.ts';
 import type { JobHandler } from '../queues/job-handler.ts';
 import type { Store } from '../store/store.ts';
 import type { RecordedText } from '../store/texts/messages.ts';
@@ -41,7 +41,7 @@ export function createSmsJob(
     countSend: inBatches(store.countSends, ({ orderId }) => orderId),
     uncountSend: store.uncountSend,
     record: ({ orderId }, result, outboxId) => record({ orderId, result, outboxId }),
-    finish: inBatches(store.finishJobs, String),
+    finish: finishing(store, 'sms'),
   });
 }
 
@@ -68,6 +68,6 @@ export function createTextJob(
     countSend: inBatches(store.countOptionalSends, ({ orderId }) => orderId),
     uncountSend: store.uncountOptionalSend,
     record: ({ orderId, kind }, result, outboxId) => record({ orderId, kind, result, outboxId }),
-    finish: inBatches(store.finishJobs, String),
+    finish: finishing(store, 'text'),
   });
 }

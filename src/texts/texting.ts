@@ -63,7 +63,7 @@ export type TextRows = {
   uncountSend(text: OwedText): Promise<void>;
   /** Records the result; falsy where one was recorded before. */
   record(text: OwedText, result: TextResult, outboxId: number): Promise<unknown>;
-  finish(outboxId: number): Promise<unknown>;
+  finish(job: JobData): Promise<unknown>;
 };
 
 /**
@@ -117,7 +117,7 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     const askedMs = clock.now();
     const text = await rows.open(job);
     if (!text) {
-      await rows.finish(outboxId);
+      await rows.finish(job);
       return { kind: 'done' };
     }
     if (text.secondsSinceSend < 0) return waitFor(Math.min(-text.secondsSinceSend, MAX_TEXT_PAUSE_SECONDS));

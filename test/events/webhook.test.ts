@@ -64,7 +64,10 @@ function world(options: {
         return [];
       },
       parkDelivery: async ({ outboxId }) => void done.push(['parked', outboxId]),
-      finishOutbox: async (outboxId) => void done.push(['finish', outboxId]),
+      finishJobs: async ([job]) => {
+        done.push(['finish', job?.outboxId]);
+        return new Map();
+      },
     },
     client: {
       async post({ headers }) {

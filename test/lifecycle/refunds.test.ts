@@ -60,7 +60,7 @@ function openWorker(bank: Bank, pause: Pause) {
   const refund = createRefundJob({
     ...shared,
     store: {
-      finishOutbox: paused('finish', store.finishOutbox),
+      finishJobs: paused('finish', store.finishJobs),
       openRefund: paused('open refund', store.openRefund),
       recordRefund: paused('record refund', store.recordRefund),
       recordRefundRefused: paused('record refusal', store.recordRefundRefused),

@@ -158,7 +158,7 @@ describe.each([
     await sql`update outbox set lease_until = now() - interval '1 second', done_at = null where id = ${row.id}`;
     startTestSweeper({ takeExpired: (limit) => storeOf(sql).takeExpired(limit) }, relay);
     await expect.poll(() => seen.map((job) => job.outboxId)).toContain(row.id);
-    await storeOf(sql).finishOutbox(row.id, null);
+    await storeOf(sql).finishJobs([{ outboxId: row.id, orderId: row.orderId }], row.queue);
   });
 });
 

@@ -87,8 +87,7 @@ test.each<[what: string, work: (store: Store) => Promise<unknown>]>([
   ['hands jobs over', (s) => s.extendLease(charges)],
   ['puts jobs back', (s) => s.putBack(idsOf(charges))],
   ['leaves jobs to the sweepers', (s) => s.leaveToSweepers(idsOf(charges))],
-  ['ends jobs', (s) => s.finishJobs(idsOf(charges))],
-  ['ends a job', (s) => s.finishOutbox(first(charges).id, null)],
+  ['ends jobs', (s) => s.finishJobs(charges.map(({ id, orderId }) => ({ outboxId: id, orderId })), 'charge')],
   [
     'records charges',
     (s) =>

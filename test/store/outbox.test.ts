@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import type { QueueName } from '../../src/store/outbox-rows.ts';
 import { useFreshDatabase } from '../harness/database.ts';
+import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
@@ -122,7 +124,7 @@ test('leases end in parts, the earliest first, those of delayed rows too, and no
 test('a part of ended leases is full while more rows are owed, whatever finishes meanwhile', async () => {
   const [first = 0, second, third, fourth] = await addRows([20, 21, 22, 23].map((lease) => ({ lease })));
   const finisher = await openTransaction(database);
-  await storeOf(finisher.sql).finishOutbox(first, null);
+  await finisher.sql`update outbox set done_at = now() where id = ${first}`;
   const ending = storeOf(sql).endLeases(2);
   await untilBlocked(database);
   await finisher.commit();
@@ -131,13 +133,44 @@ test('a part of ended leases is full while more rows are owed, whatever finishes
   expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id).sort()).toEqual([second, third, fourth]);
 });
 
-test('a finished row is not owed any more and keeps its first result', async () => {
-  const [id = 0] = await addRows([{ lease: -1 }]);
-  await storeOf(sql).finishOutbox(id, 'lost_card');
-  await storeOf(sql).finishOutbox(id, null);
-  expect(await storeOf(sql).takeExpired(10)).toEqual([]);
-  const [row] = await sql`select failure_code, done_at from outbox where id = ${id}`;
-  expect({ ...row }).toEqual({ failure_code: 'lost_card', done_at: expect.any(Date) });
+test('a job ends its own row once, and none of another order or queue that has its id now', async () => {
+  const [id = 0] = await addRows([{ lease: -1, queue: 'sms' }]);
+  const [row] = await sql`select order_id from outbox where id = ${id}`;
+  const own = { outboxId: id, orderId: row?.order_id as string };
+  const isDone = async () => (await sql`select done_at from outbox where id = ${id} and done_at is not null`)[0];
+  await storeOf(sql).finishJobs([{ ...own, orderId: newId() }], 'sms');
+  await storeOf(sql).finishJobs([own], 'webhook', 'event');
+  expect(await isDone()).toBeUndefined();
+  await storeOf(sql).finishJobs([own], 'sms');
+  const done = await isDone();
+  expect(done).toBeDefined();
+  await storeOf(sql).finishJobs([own], 'sms');
+  expect(await isDone()).toEqual(done);
+});
+
+const { recordPaid, recordDeclined, recordRefund, recordRefundRefused, recordUncharged } = storeOf(sql);
+const { recordTexts, recordOptionalTexts, recordDropoffs } = storeOf(sql);
+const sent = { kind: 'delivered', result: { status: 'sent', sid: 'SM1' } } as const;
+const lost = { failureCode: 'lost_card', final: true };
+test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: number) => Promise<unknown>]>([
+  ['charge', 'paid', (orderId, outboxId) => recordPaid([{ orderId, attempt: 1, paymentIntentId: 'pi_1', outboxId }])],
+  ['charge', 'declined', (orderId, outboxId) => recordDeclined({ orderId, attempt: 1 }, lost, outboxId)],
+  ['refund', 'made', (orderId, outboxId) => recordRefund(orderId, 're_1', outboxId)],
+  ['refund', 'refused', (orderId, outboxId) => recordRefundRefused(orderId, { code: 'no' }, outboxId)],
+  ['refund', 'not needed', (orderId, outboxId) => recordUncharged(orderId, outboxId)],
+  ['sms', 'sent', (orderId, outboxId) => recordTexts([{ ...sent, orderId, outboxId }], '+15550100000')],
+  ['text', 'sent', (orderId, outboxId) => recordOptionalTexts([{ ...sent, orderId, outboxId }], '+15550100000')],
+  ['locate', 'found', (orderId, outboxId) => recordDropoffs([{ orderId, dropoff: null, outboxId }])],
+])('the result of a job of %s, %s, ends no row of another order', async (queue, _what, record) => {
+  const { orderId } = await addOrder(sql, await addStoreRow(sql));
+  await sql`update orders set status = 'cancelled', payment_status = 'processing' where id = ${orderId}`;
+  const [id = 0] = await addRows([{ lease: -1, queue }]);
+  await record(orderId, id);
+  expect(await sql`select done_at from outbox where id = ${id}`).toEqual([{ done_at: null }]);
+  await sql`update orders set payment_status = 'processing' where id = ${orderId}`;
+  await sql`update outbox set order_id = ${orderId} where id = ${id}`;
+  await record(orderId, id);
+  expect(await sql`select done_at from outbox where id = ${id}`).toEqual([{ done_at: expect.any(Date) }]);
 });
 
 test('old done rows are deleted, up to a limit; owed ones never', async () => {

@@ -1,7 +1,7 @@
 import type { DropoffPoint } from '../../domain/dropoff.ts';
 import type { DropoffAddress, DropoffNotes } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
-import { isOwed, rowsOf } from '../fragments.ts';
+import { isOwedTo, rowsOf } from '../fragments.ts';
 import { type ChangedOrder, changeOrder } from './changes.ts';
 
 /** Most changes of the notes for one dropoff, an event each. Above DROPOFF_CHANGES_PER_MINUTE. */
@@ -63,7 +63,8 @@ export async function recordDropoffs(
       returning o.id, o.status in ('pending_dispatch', 'driver_assigned', 'picked_up')
         and (b.lat is distinct from i.lat or b.lng is distinct from i.lng) as has_moved
     ), finished as (
-      update outbox b set done_at = now() from input i where b.id = i.outbox_id and ${isOwed(sql, sql`b`)}
+      update outbox b set done_at = now() from input i
+      where b.id = i.outbox_id and ${isOwedTo(sql, sql`b`, sql`i.order_id`, 'locate')}
     ), notice as (
       select pg_notify('sameday', ${processId} || ':details:' || string_agg(id::text, ',')) from located
       having count(*) > 0

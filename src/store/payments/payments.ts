@@ -2,7 +2,7 @@ import type { Fragment, Sql } from 'postgres';
 import type { PaymentStatus } from '../../domain/order.ts';
 import { ACCOUNT_REFUSED } from '../../domain/stripe-declines.ts';
 import type { Db } from '../db.ts';
-import { isOwed, rowsOf } from '../fragments.ts';
+import { isOwedTo, rowsOf } from '../fragments.ts';
 import { type ChangedOrder, changeOrder, changeOrders, lockOrders, refundIsDue } from '../orders/changes.ts';
 import { cardOf, waitsOfCards } from './card-tries.ts';
 import { countUnpaid, lockStore, lockUnproven, proveAgain } from './unproven.ts';
@@ -155,7 +155,8 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
       where p.order_id = i.order_id and p.attempt = i.attempt and p.status = 'sending'
       returning p.order_id, i.intent
     ), job as (
-      update outbox b set done_at = now() from input i where b.id = i.outbox_id and ${isOwed(sql, sql`b`)}
+      update outbox b set done_at = now() from input i
+      where b.id = i.outbox_id and ${isOwedTo(sql, sql`b`, sql`i.order_id`, 'charge')}
     )`;
   const update = sql`
     update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
@@ -205,7 +206,7 @@ export function recordDeclined(
     ${lockOrders(sql, [orderId])}, recorded as (${tried}
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
-      where id = ${outboxId} and ${isOwed(sql, sql`outbox`)} and ${final}
+      where id = ${outboxId} and ${isOwedTo(sql, sql`outbox`, orderId, 'charge')} and ${final}
         -- Another worker that sends the charge meanwhile works from this row.
         and (${attempt !== null} or exists (select from recorded))
     )${final ? lockStore(sql) : sql``}`;

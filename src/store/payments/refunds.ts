@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from 'postgres';
 import type { Db } from '../db.ts';
-import { isOwed } from '../fragments.ts';
+import { isOwedTo } from '../fragments.ts';
 import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
 
 /**
@@ -62,7 +62,7 @@ export function recordRefund(
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const before = sql`job as (
-    update outbox set done_at = now() where id = ${outboxId} and ${isOwed(sql, sql`outbox`)}
+    update outbox set done_at = now() where id = ${outboxId} and ${isOwedTo(sql, sql`outbox`, orderId, 'refund')}
   )`;
   // `refund_id` is for processes of the build of before, which know no rows.
   const update = sql`
@@ -89,7 +89,7 @@ export function recordRefundRefused(
       select id from orders where id = ${orderId} for no key update
     ), job as (
       update outbox set done_at = now(), failure_code = ${code}, failure_says = ${says ?? null} from locked
-      where outbox.id = ${outboxId} and order_id = locked.id and ${isOwed(sql, sql`outbox`)}
+      where outbox.id = ${outboxId} and ${isOwedTo(sql, sql`outbox`, sql`locked.id`, 'refund')}
       returning order_id
     )`;
   const update = sql`
@@ -112,7 +112,8 @@ export function recordUncharged(db: Db, orderId: string, outboxId: number): Prom
       delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
       returning pg_notify('sameday', ${processId} || ':retailer:' || u.retailer_id)
     ), job as (
-      update outbox b set done_at = now() from changed where b.id = ${outboxId} and ${isOwed(sql, sql`b`)}
+      update outbox b set done_at = now() from changed
+      where b.id = ${outboxId} and ${isOwedTo(sql, sql`b`, sql`changed.id`, 'refund')}
     )`;
   return changeOrder(db, update, { type: 'not_charged' }, { after, notice: 'details' });
 }

@@ -2,7 +2,7 @@ import type { Row } from 'postgres';
 import type { TextKind } from '../../domain/customer-text.ts';
 import type { UndeliverableReason } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
-import { type Column, isOwed, rowsOf } from '../fragments.ts';
+import { type Column, isOwedTo, rowsOf } from '../fragments.ts';
 import { changeOrders, lockOrders } from '../orders/changes.ts';
 import {
   countTexts,
@@ -188,7 +188,7 @@ export function recordTexts(db: Db, texts: readonly RecordedText[], sender: stri
       returning i.*
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
-      from input i where b.id = i.outbox_id and ${isOwed(sql, sql`b`)}
+      from input i where b.id = i.outbox_id and ${isOwedTo(sql, sql`b`, sql`i.order_id`, 'sms')}
     )${optOutsAtTwilio(sql, sender)}`;
   const update = sql`
     update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1

@@ -1,6 +1,6 @@
 import type { OptionalText } from '../../domain/customer-text.ts';
 import type { Db } from '../db.ts';
-import { isOwed, rowsOf } from '../fragments.ts';
+import { isOwedTo, rowsOf } from '../fragments.ts';
 import { changeOrders, lockOrders } from '../orders/changes.ts';
 import { type OwedText, ofAnyKind, RESULT_COLUMNS, type RecordedText } from './messages.ts';
 import {
@@ -116,7 +116,7 @@ export function recordOptionalTexts(
       returning i.*
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
-      from input i where b.id = i.outbox_id and ${isOwed(sql, sql`b`)}
+      from input i where b.id = i.outbox_id and ${isOwedTo(sql, sql`b`, sql`i.order_id`, 'text')}
     )${optOutsAtTwilio(sql, sender)}`;
   const update = sql`update orders o set sequence = o.sequence + 1 from recorded s where o.id = s.order_id`;
   const events = sql`

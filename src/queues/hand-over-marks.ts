@@ -24,14 +24,17 @@ export function createHandOverMarks(store: Pick<Store, 'extendLease'>, logger: L
     marking = mark(rows);
   }, RELAY_MARK_MS);
 
-  /** In parts, because the rows of a burst are more than one statement can write in its time. */
+  /**
+   * In parts, because the rows of a burst are more than one statement can write in its time. A part that fails keeps no
+   * other from being marked, as the sweeper would relay each of its jobs again.
+   */
   async function mark(rows: readonly HandedOver[]): Promise<void> {
-    try {
-      for (let from = 0; from < rows.length; from += RELAY_BATCH)
-        await store.extendLease(rows.slice(from, from + RELAY_BATCH));
-    } catch (error) {
-      logger.warn({ err: errorFields(error), rows: rows.length }, 'jobs could not be marked as handed over');
-    }
+    const failures: unknown[] = [];
+    for (let from = 0; from < rows.length; from += RELAY_BATCH)
+      await store.extendLease(rows.slice(from, from + RELAY_BATCH)).catch((error: unknown) => failures.push(error));
+    if (failures.length === 0) return;
+    const fields = { err: errorFields(failures[0]), parts: failures.length, rows: rows.length };
+    logger.warn(fields, 'jobs could not be marked as handed over');
   }
 
   return {

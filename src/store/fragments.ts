@@ -78,12 +78,15 @@ export const isOwed = (sql: Sql, job: Fragment): Fragment => sql`(${job}.done_at
  * Whether a job that a queue had is the one that is owed under its id. Postgres gives ids once more after a failover
  * to a replica that lacked the newest rows, and the queues still have the jobs of those.
  *
+ * A statement for many jobs has them sorted by their ids. The row is looked for by its id alone, so that all statements
+ * lock the same rows in the same order.
+ *
  * @param job the alias of the outbox, whose `id` the statement compares
  * @param orderId the job's order
  * @param queues those whose handler ends it
  */
 export const isOwedTo = (sql: Sql, job: Fragment, orderId: Fragment | string, ...queues: QueueName[]): Fragment => sql`
-  ${isOwed(sql, job)} and ${job}.order_id = ${orderId} and ${job}.queue = any(${queues}::text[])`;
+  (${job}.done_at is null and ${job}.order_id = ${orderId} and ${job}.queue = any(${queues}::text[])) is true`;
 
 /**
  * Whether an order waits for a driver, or for its time, for a statement that knows its id.

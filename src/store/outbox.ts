@@ -28,12 +28,13 @@ const HANDED_OVER = rowsOf<HandedOver>([
  * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Done rows are left
  * out, and so are rows whose lease has ended, as the queue may have lost them since, and rows that were
  * relayed again: the queue may not have their next job, as where the process that made it was killed. The time is
- * that of the look at each row, since a lease can end while this statement waits for the row.
+ * that of the look at each row, since a lease can end while this statement waits for the row. Rows are locked in the
+ * order of their ids, as by the statements that end them.
  */
 export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Promise<void> {
   await sql`
     update outbox o set lease_until = greatest(o.run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
-    from (${HANDED_OVER(sql, rows)}) h
+    from (${HANDED_OVER(sql, rows)} order by id) h
     where o.id = h.id and o.relays = h.relays and ${isOwed(sql, sql`o`)} and o.lease_until > clock_timestamp()`;
 }
 
@@ -108,7 +109,7 @@ export async function finishJobs(
   ...queues: QueueName[]
 ): Promise<Map<string, true>> {
   await sql`
-    update outbox b set done_at = now() from (${QUEUED(sql, jobs)}) j
+    update outbox b set done_at = now() from (${QUEUED(sql, jobs)} order by outbox_id) j
     where b.id = j.outbox_id and ${isOwedTo(sql, sql`b`, sql`j.order_id`, ...queues)}`;
   return new Map(jobs.map(({ outboxId }) => [String(outboxId), true]));
 }

@@ -30,6 +30,7 @@ function world({
   pace = new JobPace(true),
   queues = ['sms'] as QueueName[],
   fair = [] as QueueName[],
+  unmarkable = -1,
 } = {}) {
   const state = { waiting, isAway, added: [] as number[], jobs: [] as number[], marked: [] as number[][], asked: 0 };
   const queue = {
@@ -45,7 +46,12 @@ function world({
   };
   const relay = createRelay(
     new Map(queues.map((name) => [name, queue])),
-    { extendLease: async (rows) => void state.marked.push(rows.map(({ id }) => id)) },
+    {
+      async extendLease(rows) {
+        if (rows.some(({ id }) => id === unmarkable)) throw new Error('deadlock');
+        state.marked.push(rows.map(({ id }) => id));
+      },
+    },
     new Set(fair),
     pace,
     (orderId) => orderId === AWAITED,
@@ -88,6 +94,14 @@ test('the rows of a burst are marked in parts', async () => {
   await relay.close();
   expect(state.marked.map(({ length }) => length)).toEqual([RELAY_BATCH, RELAY_BATCH, 1]);
   expect(state.marked.flat()).toEqual(state.added);
+});
+
+test('a part that cannot be marked keeps no other from being marked', async () => {
+  const { relay, state } = world({ unmarkable: 0 });
+  relay.relay(rowsOf(0, RELAY_BATCH * 2));
+  await flushed();
+  await relay.close();
+  expect(state.marked.flat()).toEqual(state.added.slice(RELAY_BATCH));
 });
 
 test('rows that are due soon are held and share a job when they are due; at the stop they are handed over', async () => {

@@ -1,9 +1,12 @@
-import { beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import { connect } from '../../src/postgres/connect.ts';
+import type { QueuedJob } from '../../src/store/outbox.ts';
 import type { QueueName } from '../../src/store/outbox-rows.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { SENDER } from '../harness/vendor-rows.ts';
 import { noticesDuring, openTransaction, untilBlocked } from './transaction.ts';
 
 const database = await useFreshDatabase();
@@ -148,8 +151,11 @@ test('a job ends its own row once, and none of another order or queue that has i
   expect(await isDone()).toEqual(done);
 });
 
-const { recordPaid, recordDeclined, recordRefund, recordRefundRefused, recordUncharged } = storeOf(sql);
-const { recordTexts, recordOptionalTexts, recordDropoffs } = storeOf(sql);
+// Statements that name their rows look for them by an index, as in the service.
+const byIndex = connect({ url: database.url, applicationName: 'test', max: 1, byIndex: true });
+afterAll(() => byIndex.end({ timeout: 1 }));
+const { recordPaid, recordDeclined, recordRefund, recordRefundRefused, recordUncharged } = storeOf(byIndex);
+const { recordTexts, recordOptionalTexts, recordDropoffs, extendLease, finishJobs } = storeOf(byIndex);
 const sent = { kind: 'delivered', result: { status: 'sent', sid: 'SM1' } } as const;
 const lost = { failureCode: 'lost_card', final: true };
 test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: number) => Promise<unknown>]>([
@@ -158,8 +164,8 @@ test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: n
   ['refund', 'made', (orderId, outboxId) => recordRefund(orderId, 're_1', outboxId)],
   ['refund', 'refused', (orderId, outboxId) => recordRefundRefused(orderId, { code: 'no' }, outboxId)],
   ['refund', 'not needed', (orderId, outboxId) => recordUncharged(orderId, outboxId)],
-  ['sms', 'sent', (orderId, outboxId) => recordTexts([{ ...sent, orderId, outboxId }], '+15550100000')],
-  ['text', 'sent', (orderId, outboxId) => recordOptionalTexts([{ ...sent, orderId, outboxId }], '+15550100000')],
+  ['sms', 'sent', (orderId, outboxId) => recordTexts([{ ...sent, orderId, outboxId }], SENDER)],
+  ['text', 'sent', (orderId, outboxId) => recordOptionalTexts([{ ...sent, orderId, outboxId }], SENDER)],
   ['locate', 'found', (orderId, outboxId) => recordDropoffs([{ orderId, dropoff: null, outboxId }])],
 ])('the result of a job of %s, %s, ends no row of another order', async (queue, _what, record) => {
   const { orderId } = await addOrder(sql, await addStoreRow(sql));
@@ -171,6 +177,28 @@ test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: n
   await sql`update outbox set order_id = ${orderId} where id = ${id}`;
   await record(orderId, id);
   expect(await sql`select done_at from outbox where id = ${id}`).toEqual([{ done_at: expect.any(Date) }]);
+});
+
+const paid = { attempt: 1, paymentIntentId: 'pi_1' };
+const textsOf = (jobs: readonly QueuedJob[]) => jobs.map((job) => ({ ...job, ...sent }));
+test.each<[queue: QueueName, what: string, write: (jobs: readonly QueuedJob[]) => Promise<unknown>]>([
+  ['charge', 'are handed over', (jobs) => extendLease(jobs.map(({ outboxId }) => ({ id: outboxId, relays: 0 })))],
+  ['charge', 'have nothing to do', (jobs) => finishJobs(jobs, 'charge')],
+  ['charge', 'are paid', (jobs) => recordPaid(jobs.map((job) => ({ ...job, ...paid })))],
+  ['sms', 'are sent', (jobs) => recordTexts(textsOf(jobs), SENDER)],
+  ['text', 'are sent', (jobs) => recordOptionalTexts(textsOf(jobs), SENDER)],
+  ['locate', 'are located', (jobs) => recordDropoffs(jobs.map((job) => ({ ...job, dropoff: null })))],
+])('rows of jobs of %s that %s are locked in the order of their ids', async (queue, _what, write) => {
+  await addRows(Array.from({ length: 3 }, () => ({ lease: 30, queue })));
+  const rows = await sql`select id as "outboxId", order_id as "orderId" from outbox order by id desc`;
+  const jobs = rows as unknown as QueuedJob[];
+  const other = await openTransaction(database);
+  await other.sql`select from outbox where id = ${jobs.at(-1)?.outboxId ?? 0} for update`;
+  const writing = write(jobs);
+  await untilBlocked(database);
+  expect(await other.sql`select id from outbox for update skip locked`).toHaveLength(jobs.length);
+  await other.commit();
+  await writing;
 });
 
 test('old done rows are deleted, up to a limit; owed ones never', async () => {

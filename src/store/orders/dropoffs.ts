@@ -55,7 +55,7 @@ export async function recordDropoffs(
   located: readonly LocatedDropoff[],
 ): Promise<Map<string, true>> {
   const rows = await sql`
-    with input as materialized (${LOCATED(sql, located)}
+    with input as materialized (${LOCATED(sql, located)} order by outbox_id
     ), located as (
       update dropoff_addresses a set lat = i.lat, lng = i.lng, accuracy_meters = i.accuracy, point_source = i.source
       from input i join orders o on o.id = i.order_id join dropoff_addresses b on b.id = o.dropoff_address_id

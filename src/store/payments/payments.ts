@@ -148,7 +148,7 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
   const { sql } = db;
   const orderIds = paid.map(({ orderId }) => orderId);
   const recorded = sql`
-    input as (${PAID(sql, paid)}
+    input as (${PAID(sql, paid)} order by outbox_id
     ), ${lockOrders(sql, orderIds)}, ${lockUnproven(sql)}, recorded as (
       update payments p set status = 'paid', settled_at = now(), failure_code = null, payment_intent_id = i.intent
       from input i join locked on locked.id = i.order_id

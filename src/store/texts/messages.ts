@@ -180,7 +180,7 @@ export function recordTexts(db: Db, texts: readonly RecordedText[], sender: stri
   const { sql } = db;
   const orderIds = texts.map(({ orderId }) => orderId);
   const recorded = sql`
-    input as (${RECORDED_TEXTS(sql, texts)}
+    input as (${RECORDED_TEXTS(sql, texts)} order by outbox_id
     ), ${lockOrders(sql, orderIds)}, recorded as (
       update messages m set status = i.status, sid = i.sid, failure_code = i.failure_code
       from input i join locked on locked.id = i.order_id

@@ -108,7 +108,7 @@ export function recordOptionalTexts(
   const { sql } = db;
   const orderIds = texts.map(({ orderId }) => orderId);
   const recorded = sql`
-    input as (${RECORDED(sql, texts)}
+    input as (${RECORDED(sql, texts)} order by outbox_id
     ), ${lockOrders(sql, orderIds)}, recorded as (
       update texts m set status = i.status, sid = i.sid, failure_code = i.failure_code, updated_at = now()
       from input i join locked on locked.id = i.order_id

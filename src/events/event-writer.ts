@@ -1,6 +1,7 @@
 import { below, LOSS_REPORT_MS } from '../limits.ts';
 import type { JobPace } from '../queues/job-pace.ts';
 import type { Relay } from '../queues/relay.ts';
+import { EVENTS_PER_STATEMENT } from '../store/events/events.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 
@@ -23,7 +24,8 @@ export type EventWriter = {
 /**
  * Gives the events that stores are told of their numbers, and relays the jobs of their webhooks. A turn comes
  * at once after a time without any, and then each EVENT_TURN_MS; while jobs yield to orders, each
- * EVENT_YIELD_MS. Without a wake there is one each EVENT_SWEEP_MS, for events whose notice was lost.
+ * EVENT_YIELD_MS. Without a wake there is one each EVENT_SWEEP_MS, for events whose notice was lost. A turn after one
+ * that failed takes half as many events, as those of before may take longer than a statement may.
  *
  * Every process with workers has one. Their turns follow each other by the lock of a row, so it does not
  * matter which of them dies.
@@ -37,6 +39,7 @@ export function startEventWriter(
   /** Whether events may be without a number. */
   let isOwed = true;
   let hasWebhooks = true;
+  let most = EVENTS_PER_STATEMENT;
   /** When the next turn may come, by `performance.now`. */
   let dueMs = 0;
   let running: Promise<void> | null = null;
@@ -64,13 +67,15 @@ export function startEventWriter(
     isOwed = false;
     let pauseMs = pace.isYielding ? EVENT_YIELD_MS : EVENT_TURN_MS;
     try {
-      const done = await store.numberEvents(hasWebhooks);
+      const done = await store.numberEvents(hasWebhooks, most);
+      most = Math.min(most * 2, EVENTS_PER_STATEMENT);
       relay.relay(done.outbox);
       isOwed ||= done.isMore;
       if (done.hasWebhooks && !hasWebhooks) pauseMs = 0;
       hasWebhooks = done.hasWebhooks;
     } catch (error) {
       report(error);
+      most = Math.max(1, Math.floor(most / 2));
       isOwed = true;
       pauseMs = EVENT_YIELD_MS;
     }

@@ -11,13 +11,15 @@ function startWriter(results: (Partial<NumberedEvents> | Error)[] = [], isYieldi
   onTestFinished(() => void vi.useRealTimers());
   const turns: number[] = [];
   const askedWith: (boolean | undefined)[] = [];
+  const limits: (number | undefined)[] = [];
   const relayed: (readonly OutboxRow[])[] = [];
   const warned: string[] = [];
   const startedMs = performance.now();
   const writer = startEventWriter(
     {
-      async numberEvents(hasWebhooks) {
+      async numberEvents(hasWebhooks, limit) {
         askedWith.push(hasWebhooks);
+        limits.push(limit);
         turns.push(Math.round(performance.now() - startedMs));
         const result = results.shift() ?? {};
         if (result instanceof Error) throw result;
@@ -34,7 +36,7 @@ function startWriter(results: (Partial<NumberedEvents> | Error)[] = [], isYieldi
     },
   );
   onTestFinished(() => writer.close());
-  return { writer, turns, askedWith, relayed, warned };
+  return { writer, turns, askedWith, limits, relayed, warned };
 }
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
@@ -88,6 +90,14 @@ test('goes on after failures, and says so once in a while', async () => {
   await pass(2 * EVENT_YIELD_MS);
   expect(turns).toEqual([0, EVENT_YIELD_MS, 2 * EVENT_YIELD_MS]);
   expect(warned).toEqual(['events could not be numbered']);
+});
+
+test('takes half as many events after each failure, down to one, and twice as many after each success', async () => {
+  const failures = Array.from({ length: 11 }, () => new Error('too late'));
+  const { limits } = startWriter([...failures, ...Array.from({ length: 11 }, () => ({ isMore: true }))]);
+  await pass(22 * EVENT_YIELD_MS);
+  expect(limits.slice(0, 14)).toEqual([1_000, 500, 250, 125, 62, 31, 15, 7, 3, 1, 1, 1, 2, 4]);
+  expect(limits.at(-1)).toBe(1_000);
 });
 
 test('has no turn after it is closed', async () => {

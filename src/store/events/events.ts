@@ -8,7 +8,7 @@ import { eventMembers } from './webhook-events.ts';
 import { fanOut } from './webhook-fan-out.ts';
 
 /** Most events that one statement gives numbers, with their webhooks; about 30 ms. */
-const EVENTS_PER_STATEMENT = 1_000;
+export const EVENTS_PER_STATEMENT = 1_000;
 /** Most events without a number that a scrape of the metrics counts; about 10 ms. */
 const EVENTS_COUNTED = 100_000;
 

@@ -16,9 +16,13 @@ export const parkedUntil = (sql: Sql): Fragment => sql`now() + make_interval(sec
 /** Whether the job `p`, which has a webhook in `parked_for`, is parked. One that came up by itself is no more. */
 export const isParked = (sql: Sql): Fragment => sql`p.done_at is null and p.run_at > now()`;
 
-/** Whether deliveries are parked behind a webhook. */
-export const isParkedFor = (sql: Sql, webhookId: Fragment): Fragment =>
-  sql`exists (select from outbox p where p.parked_for = ${webhookId} and ${isParked(sql)})`;
+/**
+ * Whether deliveries are parked behind a webhook, by the newest alone: before it there may be thousands that came up by
+ * themselves. Where an older one is still parked all the same, what comes next is sent before it.
+ */
+export const isParkedFor = (sql: Sql, webhookId: Fragment): Fragment => sql`
+  coalesce((select ${isParked(sql)} from outbox p where p.parked_for = ${webhookId} and p.done_at is null
+            order by p.parked_at desc, p.id desc limit 1), false)`;
 
 /** Every webhook behind which something is parked, once: a look at the index for each. Needs `with recursive`. */
 export const receivers = (sql: Sql): Fragment => sql`

@@ -3,13 +3,15 @@ import { newId } from '../../../src/domain/ids.ts';
 import { createWebhookJob } from '../../../src/events/webhook.ts';
 import { createLogger } from '../../../src/telemetry.ts';
 import { storeOf } from '../../harness/store.ts';
-import { noticesDuring } from '../transaction.ts';
+import { noticesDuring, reading } from '../transaction.ts';
 import {
   endpoint,
   fail,
   failingFor,
   job,
   newDelivery,
+  newDriver,
+  newOrder,
   reopened,
   retailerId,
   show,
@@ -52,6 +54,18 @@ describe('a delivery', () => {
     const [first] = await park(1);
     const second = await newDelivery();
     expect(await parkedIds()).toEqual([first?.outboxId, second.outboxId]);
+  });
+
+  it('that comes behind a parked one reads none of those that came up by themselves before', async () => {
+    await sql`
+      insert into outbox (queue, order_id, retailer_id, run_at, lease_until, parked_for, parked_at)
+      select 'webhook', gen_random_uuid(), ${retailerId}::uuid, now(), now(), ${retailerId}::uuid, now() - interval '1 day'
+      from generate_series(1, 2000)`;
+    await park(1);
+    await newOrder(await newDriver());
+    const { result, rows } = await reading(database, ['outbox'], (each) => each.numberEvents());
+    expect(result).toMatchObject({ events: 2, outbox: [] });
+    expect(rows).toBeLessThan(100);
   });
 
   it('that comes up while its receiver is disabled waits, and is due once that is enabled again', async () => {

@@ -1,4 +1,10 @@
-import { classifyFailure } from './failures.ts';
+import { classifyFailure, wasEnded } from './failures.ts';
+
+/**
+ * Items that may take a whole statement time-out alone; those of their batch that are left then fail untried. One is
+ * what waits for a row that another session has locked. Of more, each would hold the place of all for as long again.
+ */
+const MAX_ENDED_ALONE = 2;
 
 /** Bounds the statements in flight. `enter` starts a statement when its turn comes. */
 export type ConcurrencyLimit = { enter(start: () => Promise<void>): void };
@@ -34,13 +40,15 @@ export function limitConcurrency(maxInFlight: number): ConcurrencyLimit {
  * Makes a function for one item of a statement for many. Items of the same turn of the event loop, or that
  * arrive while `limit` is reached, share a statement, because a statement costs both sides more than its
  * rows. Items of the same key never share one. If the database refuses a row, or ends the statement because
- * of a deadlock, each item is tried alone, so that none fails for another.
+ * of a deadlock, each item is tried alone, so that none fails for another; so it is where items lock rows and the
+ * statement took its whole time, up to MAX_ENDED_ALONE.
  *
  * @param handle the statement; it returns values by key
  * @param maxBatch most items in a statement
  * @param limit shared by statements that lock the same rows, so that none waits in the database for another
  * @param everyMs shortest time between two statements, unless a full batch waits: later items share the next one.
  *   The first one after a quiet time waits for nothing.
+ * @param locksRows whether an item may wait for a row
  * @returns resolves with the item's value, null for a missing one; rejects as `handle` does
  */
 export function batched<Item, Value>(
@@ -49,6 +57,7 @@ export function batched<Item, Value>(
   maxBatch: number,
   limit: ConcurrencyLimit,
   everyMs = 0,
+  locksRows = false,
 ): (item: Item) => Promise<Value | null> {
   type Caller = {
     readonly item: Item;
@@ -74,7 +83,7 @@ export function batched<Item, Value>(
       notBeforeMs = performance.now() + everyMs;
       const batch = takeBatch();
       schedule();
-      return answer(batch);
+      return answer(batch).then(() => undefined);
     });
   }
 
@@ -95,15 +104,29 @@ export function batched<Item, Value>(
     return [...batch.values()];
   }
 
-  async function answer(callers: readonly Caller[]): Promise<void> {
+  /** Returns why the statement failed, if it did. */
+  async function answer(callers: readonly Caller[]): Promise<unknown> {
     try {
       const values = await handle(callers.map(({ item }) => item));
       for (const { item, resolve } of callers) resolve(values.get(keyOf(item)) ?? null);
+      return null;
     } catch (error) {
-      const failure = classifyFailure(error);
-      const mayPassAlone = callers.length > 1 && (failure === 'refused_row' || failure === 'retry');
-      if (mayPassAlone) for (const caller of callers) await answer([caller]);
+      if (callers.length > 1 && mayPassAlone(error)) await answerAlone(callers);
       else for (const { reject } of callers) reject(error);
+      return error;
+    }
+  }
+
+  function mayPassAlone(error: unknown): boolean {
+    const failure = classifyFailure(error);
+    return failure === 'refused_row' || failure === 'retry' || (locksRows && wasEnded(error));
+  }
+
+  async function answerAlone(callers: readonly Caller[]): Promise<void> {
+    const ended: unknown[] = [];
+    for (const caller of callers) {
+      if (ended.length === MAX_ENDED_ALONE) caller.reject(ended.at(-1));
+      else ended.push(...[await answer([caller])].filter(wasEnded));
     }
   }
 

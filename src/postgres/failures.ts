@@ -89,6 +89,10 @@ const BY_CLASS: Readonly<Record<string, Failure>> = {
   '58': 'unavailable',
 };
 
+/** Whether Postgres ended the statement, mostly as it took the whole statement time-out: so it answers. */
+export const wasEnded = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '57014';
+
 /** System calls that precede any sending. */
 const BEFORE_SENDING: ReadonlySet<string> = new Set(['connect', 'getaddrinfo']);
 

@@ -22,7 +22,8 @@ export const inBatches = <Item, Value>(
   statement: (items: readonly Item[]) => Promise<ReadonlyMap<string, Value>>,
   keyOf: (item: Item) => string,
   limit: ConcurrencyLimit = limitConcurrency(MAX_JOB_STATEMENTS),
-): ((item: Item) => Promise<Value | null>) => batched(statement, keyOf, MAX_JOBS_PER_STATEMENT, limit, JOB_GATHER_MS);
+): ((item: Item) => Promise<Value | null>) =>
+  batched(statement, keyOf, MAX_JOBS_PER_STATEMENT, limit, JOB_GATHER_MS, true);
 
 /** Makes a function that ends a job of this queue which found nothing to do. */
 export const finishing = (store: Pick<Store, 'finishJobs'>, queue: QueueName): ((job: JobData) => Promise<unknown>) =>

@@ -4,10 +4,11 @@ import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 type Behaviour = {
   readonly maxInFlight?: number;
   readonly everyMs?: number;
+  readonly locksRows?: boolean;
   readonly handle?: (keys: readonly string[]) => Promise<void>;
 };
 
-function reader({ maxInFlight = 10, everyMs = 0, handle = async () => {} }: Behaviour = {}) {
+function reader({ maxInFlight = 10, everyMs = 0, locksRows = false, handle = async () => {} }: Behaviour = {}) {
   const statements: (readonly string[])[] = [];
   const read = batched<string, string>(
     async (keys) => {
@@ -19,6 +20,7 @@ function reader({ maxInFlight = 10, everyMs = 0, handle = async () => {} }: Beha
     3,
     limitConcurrency(maxInFlight),
     everyMs,
+    locksRows,
   );
   return { statements, read };
 }
@@ -87,6 +89,28 @@ test.each(['22P02', '40P01'])('if one row makes the statement fail with %s, the 
   const outcomes = await Promise.allSettled([read('a'), read('bad'), read('b')]);
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(statements).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
+});
+
+test('an item that waits for a locked row until its statement is ended fails none of its batch', async () => {
+  const { statements, read } = reader({
+    locksRows: true,
+    handle: async (keys) => {
+      if (keys.includes('locked')) throw refused('57014');
+    },
+  });
+  const outcomes = await Promise.allSettled([read('locked'), read('a'), read('b')]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  expect(statements).toEqual([['locked', 'a', 'b'], ['locked'], ['a'], ['b']]);
+});
+
+test.each([
+  [true, [['a', 'b', 'c'], ['a'], ['b']]],
+  [false, [['a', 'b', 'c']]],
+])('a database that ends every statement is not asked for each item (locks rows: %s)', async (locksRows, asked) => {
+  const { statements, read } = reader({ locksRows, handle: () => Promise.reject(refused('57014')) });
+  const outcomes = await Promise.allSettled(['a', 'b', 'c'].map(read));
+  expect(outcomes.map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
+  expect(statements).toEqual(asked);
 });
 
 test('two kinds of statements with one limit take turns and are never in flight together', async () => {

@@ -135,6 +135,18 @@ test('a driver who is deactivated loses every order before its pickup, and keeps
   expect(outcome?.carriedOrderIds).toEqual([board]);
 });
 
+test('a driver who is deactivated is locked before their orders, as one who releases an order is', async () => {
+  const driverId = await driverOf(1);
+  const [orderId = null] = await insert(driverId, 0);
+  const { sql: other, commit } = await openTransaction(database);
+  await other`select from drivers where id = ${driverId} for no key update`;
+  const deactivating = storeOf(sql, 'test').deactivateDriver(driverId);
+  await untilBlocked(database);
+  expect(await other`select id from orders where id = ${orderId} for update skip locked`).toHaveLength(1);
+  await commit();
+  expect((await deactivating)?.released).toHaveLength(1);
+});
+
 test('a driver with several orders is one row of the list, with their number', async () => {
   const driverId = await driverOf(3);
   const [first] = await insert(driverId, 0, 1);

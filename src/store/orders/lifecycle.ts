@@ -186,7 +186,9 @@ export async function deactivateDriver(db: Db, driverId: string): Promise<Deacti
     returning id, pg_notify('sameday', ${processId} || ':driver:' || id)
   )`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_deactivated' } };
-  const released = await changeAlike(db, releasing(sql, driverId, false), event, { before, jobs: expiryOwed(sql) });
+  // The driver is locked before their orders, as where they release one.
+  const update = sql`${releasing(sql, driverId, false)} and (select count(*) from deactivated) >= 0`;
+  const released = await changeAlike(db, update, event, { before, jobs: expiryOwed(sql) });
   const [driver] = await sql`
     select array(select o.id from orders o where o.driver_id = d.id and o.status in ('picked_up', 'undeliverable')
       order by o.id) as order_ids

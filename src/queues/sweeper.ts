@@ -1,5 +1,6 @@
 import { atMost, below, MAX_PAYMENT_ATTEMPTS } from '../limits.ts';
 import { WEBHOOK_QUEUES } from '../store/events/webhook-parts.ts';
+import type { EndedLeases, LastLease } from '../store/outbox.ts';
 import type { QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
@@ -12,7 +13,7 @@ export const OUTBOX_SWEEP_MS = 5_000;
 export const OUTBOX_SWEEP_ROWS = 1_000;
 /** Pause before the next sweep where more rows are owed, or a command owes some. Below OUTBOX_SWEEP_MS. */
 export const OUTBOX_SWEEP_SOON_MS = 250;
-/** Leases that one statement ends after Redis has lost its jobs; a tenth of a second. */
+/** Leases that one statement looks at, and ends, after Redis has lost its jobs; a tenth of a second. */
 export const END_LEASES_ROWS = 5_000;
 /** Days for which done rows are kept for inspection. */
 export const OUTBOX_KEPT_DAYS = 7;
@@ -128,9 +129,12 @@ export function startSweeper(
 
   async function endAllLeases(): Promise<void> {
     let rows = 0;
-    for (let ended = END_LEASES_ROWS; ended === END_LEASES_ROWS; rows += ended) {
-      ended = await store.endLeases(END_LEASES_ROWS);
-    }
+    let after: LastLease | null = null;
+    do {
+      const part: EndedLeases = await store.endLeases(END_LEASES_ROWS, after);
+      rows += part.rows;
+      after = part.last;
+    } while (after !== null);
     if (rows > 0) logger.warn({ rows }, 'the queues have lost their jobs; every owed job is relayed again');
   }
 

@@ -38,20 +38,42 @@ export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Pro
     where o.id = h.id and o.relays = h.relays and ${isOwed(sql, sql`o`)} and o.lease_until > clock_timestamp()`;
 }
 
+/** The last row at which a part looked. */
+export type LastLease = { readonly id: number; readonly until: string };
+
+/** What a part did. */
+export type EndedLeases = {
+  /** Leases that it ended. */
+  readonly rows: number;
+  /** Where the next part begins; null after the last one. */
+  readonly last: LastLease | null;
+};
+
 /**
- * Ends the leases of owed rows, so that the sweeper relays them again. Rows whose lease ends first come
- * first. Each row is locked as it is picked: one that was finished meanwhile is replaced by the next one, and
- * does not make a part look like the last. No queue had what is parked.
+ * Ends the leases of a part of the owed rows, so that the sweeper relays them again. Rows whose lease ends first come
+ * first. No queue had what is parked, which the same index has, so a part is bounded by what it looks at. Rows are
+ * locked in the order of their ids, as by the statements that end them.
  *
- * @returns the number of rows; fewer than `limit` if none is left
+ * @param after the last row of the part before; null for the first part
  */
-export async function endLeases({ sql }: Db, limit: number): Promise<number> {
-  const result = await sql`
-    update outbox set lease_until = now()
-    where id = any(array(
-      select id from outbox where done_at is null and parked_for is null and lease_until > now()
-      order by lease_until limit ${limit} for update))`;
-  return result.count;
+export async function endLeases({ sql }: Db, limit: number, after: LastLease | null = null): Promise<EndedLeases> {
+  const [row] = await sql`
+    with part as materialized (
+      select id, lease_until, parked_for is null as was_queued from outbox
+      where done_at is null and lease_until > now()
+        ${after ? sql`and (lease_until, id) > (${after.until}::text::timestamptz, ${after.id}::int8)` : sql``}
+      order by lease_until, id limit ${limit}
+    ), locked as materialized (
+      select id from outbox where id = any(array(select id from part where was_queued)) order by id for no key update
+    ), ended as (
+      update outbox b set lease_until = now()
+      where b.id = any(array(select id from locked)) and ${isOwed(sql, sql`b`)} and b.parked_for is null
+      returning b.id
+    )
+    select (select count(*) from ended)::int as rows, (select count(*) from part)::int as looked_at,
+      (select json_build_object('id', id, 'until', lease_until::text) from part
+       order by lease_until desc, id desc limit 1) as last`;
+  return { rows: row?.rows ?? 0, last: row?.looked_at === limit ? row?.last : null };
 }
 
 /** Leaves owed rows to the next sweep. */

@@ -76,7 +76,7 @@ test('a sweep deletes a bounded number of rows, each kept for its days', async (
 
 test('the leases of lost jobs end in parts before the sweep takes owed rows', async () => {
   const done: string[] = [];
-  const parts = [END_LEASES_ROWS, END_LEASES_ROWS, 3];
+  const lasts = [1, 2].map((id) => ({ id, until: '2030-01-01' }));
   let isLost = true;
   startTestSweeper(
     {
@@ -84,9 +84,9 @@ test('the leases of lost jobs end in parts before the sweep takes owed rows', as
         done.push('taken');
         return [];
       },
-      async endLeases(limit) {
-        done.push(`ended ${limit}`);
-        return parts.shift() ?? 0;
+      async endLeases(limit, after) {
+        done.push(`ended ${limit} after ${after?.id ?? 'none'}`);
+        return { rows: 3, last: lasts.shift() ?? null };
       },
     },
     relay,
@@ -98,7 +98,8 @@ test('the leases of lost jobs end in parts before the sweep takes owed rows', as
     },
   );
   await vi.advanceTimersByTimeAsync(OUTBOX_SWEEP_MS * 2);
-  expect(done).toEqual([...Array(3).fill(`ended ${END_LEASES_ROWS}`), 'taken', 'taken']);
+  const ended = ['none', 1, 2].map((after) => `ended ${END_LEASES_ROWS} after ${after}`);
+  expect(done).toEqual([...ended, 'taken', 'taken']);
 });
 
 test('a sweep that is asked for comes soon, once for many calls, and once more if one was under way', async () => {

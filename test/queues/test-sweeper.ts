@@ -19,7 +19,7 @@ export function startTestSweeper(
   const store: SweeperStore = {
     takeExpired: async () => [],
     retryDueCharges: async () => [],
-    endLeases: none,
+    endLeases: async () => ({ rows: 0, last: null }),
     releaseParked: async () => [],
     endParked: none,
     pruneOutbox: none,

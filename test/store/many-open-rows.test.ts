@@ -64,6 +64,7 @@ async function jobsOf(orderIds: readonly string[], queue: string): Promise<Job[]
 
 const first = (jobs: readonly Job[]): Job => jobs[0] as Job;
 const idsOf = (jobs: readonly Job[]): number[] => jobs.map(({ id }) => id);
+const queued = ({ id, orderId }: Job) => ({ outboxId: id, orderId });
 const delivery = (): OwedDelivery => ({
   id: newId(),
   outboxId: first(charges).id,
@@ -87,7 +88,7 @@ test.each<[what: string, work: (store: Store) => Promise<unknown>]>([
   ['hands jobs over', (s) => s.extendLease(charges)],
   ['puts jobs back', (s) => s.putBack(idsOf(charges))],
   ['leaves jobs to the sweepers', (s) => s.leaveToSweepers(idsOf(charges))],
-  ['ends jobs', (s) => s.finishJobs(charges.map(({ id, orderId }) => ({ outboxId: id, orderId })), 'charge')],
+  ['ends jobs', (s) => s.finishJobs(charges.map(queued), 'charge')],
   [
     'records charges',
     (s) =>
@@ -97,9 +98,11 @@ test.each<[what: string, work: (store: Store) => Promise<unknown>]>([
   ],
   [
     'records a decline',
-    (s) => {
+    async (s) => {
       const { id, orderId } = first(charges);
-      return s.recordDeclined({ orderId, attempt: 1 }, { failureCode: 'card_declined', final: true }, id);
+      await s.openPaymentAttempts([orderId], 1);
+      const declined = { failureCode: 'card_declined', final: true };
+      expect(await s.recordDeclined({ orderId, attempt: 1 }, declined, id)).not.toBeNull();
     },
   ],
   ['asks for a charge again', (s) => s.askAgain(first(charges).orderId, 0)],

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import type { QueuedJob } from '../../src/store/outbox.ts';
+import type { EndedLeases, LastLease, QueuedJob } from '../../src/store/outbox.ts';
 import type { QueueName } from '../../src/store/outbox-rows.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
@@ -114,26 +114,46 @@ test('leases end in parts, the earliest first, those of delayed rows too, and no
     { lease: 20 },
     { lease: 900, done: -1 },
   ]);
-  expect(await storeOf(sql).endLeases(2)).toBe(2);
+  const first = await storeOf(sql).endLeases(2);
+  expect(first).toMatchObject({ rows: 2, last: { id: now } });
   expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id).sort()).toEqual([now, soon]);
   await sql`update outbox set done_at = now() where id = any(${[now ?? 0, soon ?? 0]}::int8[])`;
-  expect(await storeOf(sql).endLeases(2)).toBe(1);
+  expect(await storeOf(sql).endLeases(2, first.last)).toEqual({ rows: 1, last: null });
   expect((await storeOf(sql).takeExpired(10)).map(({ id, runAt }) => [id, runAt > new Date()])).toEqual([
     [later, true],
   ]);
   expect(await leaseOf(done)).toBe(60 + 900);
 });
 
-test('a part of ended leases is full while more rows are owed, whatever finishes meanwhile', async () => {
+test('a part of ended leases is followed by the next one, whatever finishes meanwhile', async () => {
   const [first = 0, second, third, fourth] = await addRows([20, 21, 22, 23].map((lease) => ({ lease })));
   const finisher = await openTransaction(database);
   await finisher.sql`update outbox set done_at = now() where id = ${first}`;
   const ending = storeOf(sql).endLeases(2);
   await untilBlocked(database);
   await finisher.commit();
-  expect(await ending).toBe(2);
-  expect(await storeOf(sql).endLeases(2)).toBe(1);
+  const { rows, last } = await ending;
+  expect(rows).toBe(1);
+  expect(await storeOf(sql).endLeases(2, last)).toMatchObject({ rows: 2, last: { id: fourth } });
   expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id).sort()).toEqual([second, third, fourth]);
+});
+
+test('a part of ended leases looks at no more rows than it may, those that are parked included', async () => {
+  const [late] = await addRows([{ lease: 90_000 }]);
+  // Those that were parked by one statement have the same lease.
+  await sql`
+    insert into outbox (queue, order_id, retailer_id, run_at, lease_until, parked_for, parked_at)
+    select 'webhook', gen_random_uuid(), gen_random_uuid(), at, at, gen_random_uuid(), now()
+    from generate_series(1, 5), (select now() + interval '1 day' as at) later`;
+  const parts: number[] = [];
+  let after: LastLease | null = null;
+  do {
+    const part: EndedLeases = await storeOf(sql).endLeases(2, after);
+    parts.push(part.rows);
+    after = part.last;
+  } while (after !== null && parts.length < 5);
+  expect(parts).toEqual([0, 0, 1, 0]);
+  expect((await storeOf(sql).takeExpired(10)).map(({ id }) => id)).toEqual([late]);
 });
 
 test('a job ends its own row once, and none of another order or queue that has its id now', async () => {

@@ -1,6 +1,8 @@
 import type { Fragment, Sql } from 'postgres';
 import { MAX_UNPAID_ORDERS_ALLOWED } from '../../limits.ts';
 import type { Db } from '../db.ts';
+import { OUTBOX_FIRST_LEASE_SECONDS } from '../fragments.ts';
+import { OUTBOX_LEASE_SECONDS } from '../outbox.ts';
 
 /*
  * A store is unproven from a charge that failed for good until one of its orders is paid. Then triggers list
@@ -43,9 +45,12 @@ export const lockStore = (sql: Sql): Fragment => sql`, store as materialized (
     where id in (select retailer_id from locked) for no key update
   )`;
 
+/** Latest end of a charge's lease from now, and what a statement began later that made it. */
+const LATEST_CHARGE_LEASE_SECONDS = OUTBOX_LEASE_SECONDS + OUTBOX_FIRST_LEASE_SECONDS;
+
 /**
  * Makes the store of the order in `changed` unproven, if the order is still owed. The store's charges under way
- * are found by their owed jobs.
+ * are found by their owed jobs, whose index leaves out what is leased for longer than a charge ever is.
  */
 export const countUnpaid = (db: Db): Fragment => {
   const { sql } = db;
@@ -62,6 +67,7 @@ export const countUnpaid = (db: Db): Fragment => {
       insert into unproven_orders (retailer_id, order_id)
       select b.retailer_id, b.order_id from outbox b join store on store.id = b.retailer_id and store.was_proven
       where b.queue = 'charge' and b.done_at is null and b.order_id not in (select id from changed)
+        and b.lease_until <= now() + make_interval(secs => ${LATEST_CHARGE_LEASE_SECONDS})
         and exists (select from owing)
       limit ${MAX_UNPAID_ORDERS_ALLOWED}
       on conflict do nothing

@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto';
 import type { OutboxRow, QueueName } from '../store/outbox-rows.ts';
 import { batchOf, type JobBatch } from './job-batch.ts';
 
-/** Most owed jobs that are one job to BullMQ. More of them would wait for one worker beside idle ones. */
-export const JOBS_PER_BATCH = 16;
+/**
+ * Most owed jobs that are one job to BullMQ. At most LOCATE_CONCURRENCY, as a worker begins all of them at once: more
+ * of them would wait for one worker beside idle ones.
+ */
+export const JOBS_PER_BATCH = 64;
 
 /** A job as BullMQ takes many of them. */
 export type BulkJob = {

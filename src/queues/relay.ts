@@ -1,4 +1,4 @@
-import { atMost, LOSS_REPORT_MS } from '../limits.ts';
+import { atMost, below, LOSS_REPORT_MS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { type OutboxRow, QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import type { Store } from '../store/store.ts';
@@ -10,11 +10,16 @@ import type { JobHandlers } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
 import { JOB_TICK_MS } from './job-pace.ts';
 import type { AddingQueue } from './queues.ts';
-import { createQueueRoom } from './room.ts';
+import { createQueueRoom, MAX_QUEUED_BATCHES, MAX_QUEUED_JOBS } from './room.ts';
 import { createUntilDue } from './until-due.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 import { within } from './within.ts';
 
+/**
+ * Interval at which rows are handed over for which no reply waits, so that they share jobs: one of BullMQ's costs as
+ * much as about ten rows. Above JOB_TICK_MS, which takes its place while jobs yield.
+ */
+export const HAND_OVER_MS = 100;
 /** Longest time before it is due that a job is handed over; a later one waits for the sweeper. */
 export const RELAY_AHEAD_MS = 5 * 60_000;
 /** Pause before a failed hand-over is tried again. */
@@ -24,6 +29,7 @@ export const RELAY_HELD_ROWS = 5_000;
 /** Age above which a row is not held any more. Below OUTBOX_FIRST_LEASE_SECONDS. */
 export const RELAY_HELD_MS = 25_000;
 
+below({ JOB_TICK_MS }, { HAND_OVER_MS });
 atMost({ RELAY_BATCH }, { RELAY_HELD_ROWS });
 
 type Adder = Pick<AddingQueue, 'countWaiting'> & { addBulk(jobs: BulkJob[]): Promise<unknown> };
@@ -46,7 +52,7 @@ export type Relay = {
 };
 
 /**
- * Hands committed outbox rows over to BullMQ: at once after a time without any, and then each JOB_TICK_MS, so
+ * Hands committed outbox rows over to BullMQ: at once after a time without any, and then each HAND_OVER_MS, so
  * that rows which come together share jobs.
  *
  * A row that was handed over is marked one to two RELAY_MARK_MS later, if its job is not done by then; the
@@ -85,7 +91,8 @@ export function createRelay(
   const marks = createHandOverMarks(store, logger);
   const untilDue = createUntilDue(clock, take);
   const shareOf = fairShares();
-  const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue)]));
+  const mostOf = (name: QueueName) => (fairQueues.has(name) ? MAX_QUEUED_JOBS : MAX_QUEUED_BATCHES);
+  const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, mostOf(name))]));
 
   /** Rows that arrive while a run ends start the next one. */
   function start(): void {
@@ -97,12 +104,12 @@ export function createRelay(
 
   const areOwed = (): boolean => charges.length + pending.length > 0;
 
-  /** The rows of the next hand-over. Those that are no charges are handed over once a tick. */
+  /** The rows of the next hand-over. Those for which no reply waits are handed over once in an interval. */
   function next(): OutboxRow[] {
     if (charges.length > 0) return charges.splice(0, RELAY_BATCH);
     const rows = pending.splice(0, Math.min(RELAY_BATCH, pace.room));
     const isMore = !pace.isYielding && pending.length >= RELAY_BATCH;
-    dueMs = isMore ? 0 : performance.now() + JOB_TICK_MS;
+    dueMs = isMore ? 0 : performance.now() + (pace.isYielding ? JOB_TICK_MS : HAND_OVER_MS);
     return rows;
   }
 

@@ -1,20 +1,31 @@
-/** Most jobs of a queue that wait, a kilobyte each; more stay in the outbox until half of them are done. */
+import { below } from '../limits.ts';
+
+/**
+ * Most jobs of a queue with fair shares, or a limited rate, that wait, a kilobyte each; more stay in the outbox until
+ * half of them are done.
+ */
 export const MAX_QUEUED_JOBS = 10_000;
+/** The same of any other queue, where JOBS_PER_BATCH rows are one job of six kilobytes. Below MAX_QUEUED_JOBS. */
+export const MAX_QUEUED_BATCHES = 2_500;
 /** Most jobs beyond MAX_QUEUED_JOBS, for stores that have few in a queue that others have filled. */
 export const MAX_QUEUED_BEYOND = 5_000;
-/** Jobs handed over between two counts of a queue. At least RELAY_BATCH, or a full one would never fit. */
+/** Rows handed over between two counts of a queue. At least RELAY_BATCH, or a full one would never fit. */
 export const QUEUE_CHECK_ROWS = 1_000;
 /** Shortest time before a full queue is asked again. */
 export const QUEUE_CHECK_MS = 1_000;
 
+below({ MAX_QUEUED_BATCHES }, { MAX_QUEUED_JOBS });
+
 /**
- * The room of a queue, at most MAX_QUEUED_JOBS waiting jobs, so that a worker that is slow or away fills
+ * The room of a queue, a bounded number of waiting jobs, so that a worker that is slow or away fills
  * neither Redis nor BullMQ's tables. Jobs that do not fit stay in the outbox, where the sweeper finds them.
  *
- * The queue is counted every QUEUE_CHECK_ROWS jobs, and a full one at most every QUEUE_CHECK_MS. A full queue
+ * The queue is counted every QUEUE_CHECK_ROWS rows, and a full one at most every QUEUE_CHECK_MS. A full queue
  * has room again when half of its jobs are done, so that the sweeper's older jobs come before new ones.
+ *
+ * @param most waiting jobs of a full queue
  */
-export function createQueueRoom(queue: { countWaiting(): Promise<number> }) {
+export function createQueueRoom(queue: { countWaiting(): Promise<number> }, most: number) {
   let room = 0;
   let beyond = 0;
   let isFull = false;
@@ -24,9 +35,9 @@ export function createQueueRoom(queue: { countWaiting(): Promise<number> }) {
     if (isFull && performance.now() - askedMs < QUEUE_CHECK_MS) return;
     askedMs = performance.now();
     const waiting = await queue.countWaiting();
-    isFull = waiting >= (isFull ? MAX_QUEUED_JOBS / 2 : MAX_QUEUED_JOBS);
+    isFull = waiting >= (isFull ? most / 2 : most);
     room = isFull ? 0 : QUEUE_CHECK_ROWS;
-    beyond = isFull ? Math.min(QUEUE_CHECK_ROWS, MAX_QUEUED_JOBS + MAX_QUEUED_BEYOND - waiting) : 0;
+    beyond = isFull ? Math.min(QUEUE_CHECK_ROWS, most + MAX_QUEUED_BEYOND - waiting) : 0;
   }
 
   return {

@@ -4,8 +4,21 @@ import { FEW_JOBS } from '../../src/queues/fair-shares.ts';
 import { RELAY_BATCH, RELAY_MARK_MS } from '../../src/queues/hand-over-marks.ts';
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import { JOB_TICK_MS, JobPace, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/queues/job-pace.ts';
-import { createRelay, RELAY_AHEAD_MS, RELAY_HELD_MS, RELAY_HELD_ROWS, RELAY_RETRY_MS } from '../../src/queues/relay.ts';
-import { MAX_QUEUED_BEYOND, MAX_QUEUED_JOBS, QUEUE_CHECK_MS, QUEUE_CHECK_ROWS } from '../../src/queues/room.ts';
+import {
+  createRelay,
+  HAND_OVER_MS,
+  RELAY_AHEAD_MS,
+  RELAY_HELD_MS,
+  RELAY_HELD_ROWS,
+  RELAY_RETRY_MS,
+} from '../../src/queues/relay.ts';
+import {
+  MAX_QUEUED_BATCHES,
+  MAX_QUEUED_BEYOND,
+  MAX_QUEUED_JOBS,
+  QUEUE_CHECK_MS,
+  QUEUE_CHECK_ROWS,
+} from '../../src/queues/room.ts';
 import {
   OUTBOX_SWEEP_MS,
   OUTBOX_SWEEP_ROWS,
@@ -71,7 +84,7 @@ const rowsOf = (from: number, to: number, relays = 0, queue: QueueName = 'sms'):
     runAt: new Date(0),
     relays,
   }));
-const flushed = () => vi.advanceTimersByTimeAsync(JOB_TICK_MS);
+const flushed = () => vi.advanceTimersByTimeAsync(HAND_OVER_MS);
 
 test('a handed-over row is marked once, after one to two intervals', async () => {
   const { relay, state } = world();
@@ -131,7 +144,7 @@ test('rows that come soon after a hand-over share the next one, and a charge doe
   relay.relay(young(0, 1));
   await vi.advanceTimersByTimeAsync(0);
   for (let id = 1; id < 10; id++) relay.relay(young(id, id + 1));
-  await vi.advanceTimersByTimeAsync(JOB_TICK_MS - 1);
+  await vi.advanceTimersByTimeAsync(HAND_OVER_MS - 1);
   expect(state.jobs).toEqual([1]);
   relay.relay(young(20, 21).map((row) => ({ ...row, queue: 'charge' })));
   await vi.advanceTimersByTimeAsync(0);
@@ -176,7 +189,7 @@ test('a row that a queue did not take is not marked', async () => {
 });
 
 test('a full queue gets no more jobs: the rows stay in the outbox, unmarked', async () => {
-  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  const { relay, state } = world({ waiting: MAX_QUEUED_BATCHES });
   relay.relay(rowsOf(1, 3));
   await flushed();
   relay.relay(rowsOf(3, 5));
@@ -202,14 +215,14 @@ test('a queue with fair shares that is full takes a few jobs of each store all t
 });
 
 test('a full queue takes jobs again when half of them are done', async () => {
-  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  const { relay, state } = world({ waiting: MAX_QUEUED_BATCHES });
   expect(await relay.openQueues()).toEqual([]);
-  state.waiting = MAX_QUEUED_JOBS / 2;
+  state.waiting = MAX_QUEUED_BATCHES / 2;
   // As after a failover to a server whose clock is behind.
   vi.setSystemTime(Date.now() - 3_600_000);
   await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
   expect(await relay.openQueues()).toEqual([]);
-  state.waiting = MAX_QUEUED_JOBS / 2 - 1;
+  state.waiting = MAX_QUEUED_BATCHES / 2 - 1;
   await vi.advanceTimersByTimeAsync(QUEUE_CHECK_MS);
   expect(await relay.openQueues()).toEqual(['sms']);
   relay.relay(rowsOf(1, 3));
@@ -227,7 +240,7 @@ test('a queue with room is counted once for many jobs', async () => {
 });
 
 test('a row of the sweeper is handed over to a full queue too, and marked', async () => {
-  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  const { relay, state } = world({ waiting: MAX_QUEUED_BATCHES });
   relay.relay(rowsOf(1, 3, 1));
   await relay.close();
   expect([state.added, state.marked]).toEqual([[1, 2], [[1, 2]]]);
@@ -416,7 +429,7 @@ test('a job whose first hand-over was not answered is given under another id onc
 });
 
 test('the sweeper takes no rows of a full queue, and sweeps again soon while many are owed', async () => {
-  const { relay, state } = world({ waiting: MAX_QUEUED_JOBS });
+  const { relay, state } = world({ waiting: MAX_QUEUED_BATCHES });
   const limits: number[] = [];
   const takeExpired: SweeperStore['takeExpired'] = async (limit, queues) => {
     expect(queues).toEqual(['sms']);

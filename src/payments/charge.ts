@@ -4,10 +4,10 @@ import { atMost, below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER, VENDOR_
 import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { finishing, inBatches } from '../queues/in-batches.ts';
-import type { JobHandler, JobResult } from '../queues/job-handler.ts';
+import type { JobData, JobHandler, JobResult } from '../queues/job-handler.ts';
 import { triedLater, VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
 import type { Relay } from '../queues/relay.ts';
-import type { PaymentAttempt, PaymentResult } from '../store/payments/payments.ts';
+import type { PaidAttempt, PaymentAttempt, PaymentResult } from '../store/payments/payments.ts';
 import type { Store } from '../store/store.ts';
 import { retryLater } from '../vendors/retry-later.ts';
 import type { ChargeLookup, ChargeOutcome, Charger } from './charger.ts';
@@ -64,15 +64,21 @@ export function createChargeJob(deps: {
   readonly clock: Clock;
 }): JobHandler {
   const { store, stripe, clock } = deps;
-  const openAttempts = (ids: readonly string[]) => store.openPaymentAttempts(ids, MAX_PAYMENT_ATTEMPTS);
-  const open = inBatches(openAttempts, (id) => id, deps.orderLocks);
-  const recordPaid = inBatches(store.recordPaid, ({ orderId }) => orderId, deps.orderLocks);
+  const isAwaited = (charge: Pick<JobData, 'isAwaited'>) => charge.isAwaited === true;
+  const openAttempts = (jobs: readonly JobData[]) =>
+    store.openPaymentAttempts(
+      jobs.map(({ orderId }) => orderId),
+      MAX_PAYMENT_ATTEMPTS,
+    );
+  const open = inBatches(openAttempts, ({ orderId }) => orderId, deps.orderLocks, isAwaited);
+  const paid = (charges: readonly (PaidAttempt & JobData)[]) => store.recordPaid(charges);
+  const recordPaid = inBatches(paid, ({ orderId }) => orderId, deps.orderLocks, isAwaited);
   const finish = finishing(store, 'charge');
 
   return async function chargeJob(job) {
     const { orderId, outboxId } = job;
     const openingMs = clock.now();
-    const attempt = await open(orderId);
+    const attempt = await open(job);
     if (!attempt) {
       await finish(job);
       return { kind: 'done' };
@@ -95,7 +101,7 @@ export function createChargeJob(deps: {
       return { kind: 'wait', forMs: ACCOUNT_REFUSED_PAUSE_SECONDS * 1_000 };
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;
-    const written = await record(attempt, result, outboxId);
+    const written = await record(attempt, result, job);
     if (result.status === 'declined' && !result.final) return { kind: 'retry', reason: result.failureCode };
     if (written) deps.events.paymentRecorded(orderId, result.status === 'paid' ? 'paid' : 'failed');
     return { kind: 'done' };
@@ -110,16 +116,12 @@ export function createChargeJob(deps: {
   }
 
   /** False if the result was recorded before. */
-  async function record(
-    { orderId, attempt }: PaymentAttempt,
-    result: PaymentResult,
-    outboxId: number,
-  ): Promise<boolean> {
+  async function record({ orderId, attempt }: PaymentAttempt, result: PaymentResult, job: JobData): Promise<boolean> {
     if (result.status === 'paid') {
       const { paymentIntentId } = result;
-      return (await recordPaid({ orderId, attempt, paymentIntentId, outboxId })) !== null;
+      return (await recordPaid({ ...job, attempt, paymentIntentId })) !== null;
     }
-    const changed = await store.recordDeclined({ orderId, attempt }, result, outboxId);
+    const changed = await store.recordDeclined({ orderId, attempt }, result, job.outboxId);
     if (changed) deps.relay.relay(changed.outbox);
     return changed !== null;
   }

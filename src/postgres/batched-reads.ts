@@ -46,8 +46,8 @@ export function limitConcurrency(maxInFlight: number): ConcurrencyLimit {
  * @param handle the statement; it returns values by key
  * @param maxBatch most items in a statement
  * @param limit shared by statements that lock the same rows, so that none waits in the database for another
- * @param everyMs shortest time between two statements, unless a full batch waits: later items share the next one.
- *   The first one after a quiet time waits for nothing.
+ * @param everyMs shortest time from a statement to the next one with this item, unless a full batch waits: later items
+ *   share it. The first one after a quiet time waits for nothing.
  * @param locksRows whether an item may wait for a row
  * @returns resolves with the item's value, null for a missing one; rejects as `handle` does
  */
@@ -56,7 +56,7 @@ export function batched<Item, Value>(
   keyOf: (item: Item) => string,
   maxBatch: number,
   limit: ConcurrencyLimit,
-  everyMs = 0,
+  everyMs: (item: Item) => number = () => 0,
   locksRows = false,
 ): (item: Item) => Promise<Value | null> {
   type Caller = {
@@ -66,30 +66,28 @@ export function batched<Item, Value>(
   };
   let waiting: Caller[] = [];
   let isScheduled = false;
-  let notBeforeMs = 0;
-  let isTimed = false;
+  let startedMs = Number.NEGATIVE_INFINITY;
+  /** Shortest time from that start to the next one, as those who wait want it. */
+  let pauseMs = Number.POSITIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
 
   function schedule(): void {
     if (isScheduled || waiting.length === 0) return;
-    const waitMs = notBeforeMs - performance.now();
+    const waitMs = startedMs + pauseMs - performance.now();
+    clearTimeout(timer);
     if (waitMs > 0 && waiting.length < maxBatch) {
-      if (!isTimed) setTimeout(due, waitMs);
-      isTimed = true;
+      timer = setTimeout(schedule, waitMs);
       return;
     }
     isScheduled = true;
     limit.enter(() => {
       isScheduled = false;
-      notBeforeMs = performance.now() + everyMs;
+      startedMs = performance.now();
       const batch = takeBatch();
+      pauseMs = Math.min(...waiting.map(({ item }) => everyMs(item)));
       schedule();
       return answer(batch).then(() => undefined);
     });
-  }
-
-  function due(): void {
-    isTimed = false;
-    schedule();
   }
 
   function takeBatch(): Caller[] {
@@ -133,6 +131,7 @@ export function batched<Item, Value>(
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
+      pauseMs = Math.min(pauseMs, everyMs(item));
       schedule();
     });
 }

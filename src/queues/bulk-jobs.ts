@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OutboxRow, QueueName } from '../store/outbox-rows.ts';
 import { batchOf, type JobBatch } from './job-batch.ts';
+import type { JobData } from './job-handler.ts';
 
 /**
  * Most owed jobs that are one job to BullMQ. At most LOCATE_CONCURRENCY, as a worker begins all of them at once: more
@@ -20,19 +21,21 @@ export type BulkJob = {
  * does. A queue with fair shares, or a limited rate, counts single ones.
  *
  * @param priorities of each row in a queue with fair shares; null in any other
+ * @param isAwaited whether a reply waits for the job of a row
  */
 export function bulkJobsOf(
   name: QueueName,
   rows: readonly OutboxRow[],
   priorities: ReadonlyMap<OutboxRow, number> | null,
   nowMs: number,
+  isAwaited: (row: OutboxRow) => boolean,
 ): BulkJob[] {
   const batches = priorities ? rows.map((row) => [row]) : inBatches(rows, nowMs);
   return batches.map((batch) => {
     const [first] = batch as [OutboxRow];
     return {
       name,
-      data: batchOf(batch.map((row) => ({ outboxId: row.id, orderId: row.orderId, relays: row.relays }))),
+      data: batchOf(batch.map((row) => dataOf(row, isAwaited(row)))),
       opts: {
         jobId: idOf(batch),
         delay: Math.max(0, first.runAt.getTime() - nowMs),
@@ -41,6 +44,9 @@ export function bulkJobsOf(
     };
   });
 }
+
+const dataOf = ({ id: outboxId, orderId, relays }: OutboxRow, isAwaited: boolean): JobData =>
+  isAwaited ? { outboxId, orderId, relays, isAwaited } : { outboxId, orderId, relays };
 
 /** The same for the same rows alone: a queue takes no second job of an id that it has. */
 function idOf(batch: readonly OutboxRow[]): string {

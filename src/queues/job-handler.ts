@@ -6,6 +6,8 @@ export type JobData = {
   readonly orderId: string;
   /** Times its outbox row had been relayed again. */
   readonly relays?: number;
+  /** Whether a reply waited for the job when it was handed over, maybe at another process. */
+  readonly isAwaited?: boolean;
 };
 
 /**

@@ -102,6 +102,7 @@ export function createRelay(
     });
   }
 
+  const hasReply = ({ queue, orderId }: OutboxRow): boolean => queue === 'charge' && isAwaited(orderId);
   const areOwed = (): boolean => charges.length + pending.length > 0;
 
   /** The rows of the next hand-over. Those for which no reply waits are handed over once in an interval. */
@@ -181,7 +182,7 @@ export function createRelay(
     const hasRoom = (row: OutboxRow) => row.relays > 0 || (isFew(row) && rooms.get(name)?.takeBeyond());
     const fitting = fits ? rows : rows.filter(hasRoom);
     if (fitting.length === 0) return;
-    await queue?.addBulk(bulkJobsOf(name, fitting, priorities, nowMs));
+    await queue?.addBulk(bulkJobsOf(name, fitting, priorities, nowMs, hasReply));
     marks.add(fitting.map(({ id, relays }) => ({ id, relays })));
   }
 
@@ -190,7 +191,7 @@ export function createRelay(
     // due.
     const aheadMs = isWallClockAhead(clock) ? 0 : RELAY_AHEAD_MS;
     const due = rows.filter(({ runAt }) => runAt.getTime() <= clock.now() + aheadMs);
-    for (const row of due) (row.queue === 'charge' && isAwaited(row.orderId) ? charges : pending).push(row);
+    for (const row of due) (hasReply(row) ? charges : pending).push(row);
     if (isFailing) [charges, pending] = [[], held([...charges, ...pending])];
     // The oldest are held, so that jobs keep their order.
     else if (pace.isYielding && pending.length > RELAY_HELD_ROWS) pending = withoutNewest(pending);

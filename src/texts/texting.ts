@@ -8,8 +8,9 @@ import type { OwedText, TextResult } from '../store/texts/messages.ts';
 import type { TextSender } from './text-sender.ts';
 
 /**
- * Texts that one worker process sends at once. At most VENDOR_SOCKETS, the connections to Twilio. One that takes
- * 20 ms there waits up to twice JOB_GATHER_MS besides, so this many are 2,000 a second.
+ * Texts that one worker process sends at once. At most VENDOR_SOCKETS, the connections to Twilio. As a full statement
+ * waits for nothing, fewer than two of MAX_JOBS_PER_STATEMENT wait besides: half of them are there, so at 20 ms each
+ * they are 6,000 a second.
  */
 export const SMS_CONCURRENCY = 256;
 /**

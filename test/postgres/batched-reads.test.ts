@@ -3,12 +3,12 @@ import { batched, limitConcurrency } from '../../src/postgres/batched-reads.ts';
 
 type Behaviour = {
   readonly maxInFlight?: number;
-  readonly everyMs?: number;
+  readonly everyMs?: (key: string) => number;
   readonly locksRows?: boolean;
   readonly handle?: (keys: readonly string[]) => Promise<void>;
 };
 
-function reader({ maxInFlight = 10, everyMs = 0, locksRows = false, handle = async () => {} }: Behaviour = {}) {
+function reader({ maxInFlight = 10, everyMs = () => 0, locksRows = false, handle = async () => {} }: Behaviour = {}) {
   const statements: (readonly string[])[] = [];
   const read = batched<string, string>(
     async (keys) => {
@@ -138,7 +138,7 @@ test('two kinds of statements with one limit take turns and are never in flight 
 test('statements keep their distance, unless a full batch waits, and the first one waits for nothing', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { statements, read } = reader({ everyMs: 50 });
+  const { statements, read } = reader({ everyMs: () => 50 });
   await read('a');
   const later = [read('b'), read('c')];
   await vi.advanceTimersByTimeAsync(49);
@@ -149,4 +149,25 @@ test('statements keep their distance, unless a full batch waits, and the first o
   expect(statements).toEqual([['a'], ['b', 'c']]);
   await Promise.all(['d', 'e', 'f'].map(read));
   expect(statements).toEqual([['a'], ['b', 'c'], ['d', 'e', 'f']]);
+});
+
+test('an item that may wait for less starts the statement of those who wait, and keeps no later one from waiting', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { statements, read } = reader({ everyMs: (key) => (key === 'awaited' ? 50 : 100) });
+  await read('a');
+  const later = [read('b'), read('awaited')];
+  await vi.advanceTimersByTimeAsync(49);
+  await new Promise(setImmediate);
+  expect(statements).toEqual([['a']]);
+  await vi.advanceTimersByTimeAsync(2);
+  await Promise.all(later);
+  expect(statements).toEqual([['a'], ['b', 'awaited']]);
+  const last = read('c');
+  await vi.advanceTimersByTimeAsync(98);
+  await new Promise(setImmediate);
+  expect(statements).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(2);
+  await last;
+  expect(statements).toEqual([['a'], ['b', 'awaited'], ['c']]);
 });

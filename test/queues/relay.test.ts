@@ -46,11 +46,14 @@ function world({
   unmarkable = -1,
 } = {}) {
   const state = { waiting, isAway, added: [] as number[], jobs: [] as number[], marked: [] as number[][], asked: 0 };
+  const awaited: number[] = [];
   const queue = {
     async addBulk(jobs: { data: JobBatch }[]) {
       if (state.isAway) throw new Error('away');
       state.jobs.push(...jobs.map(({ data }) => jobsOf(data).length));
-      state.added.push(...jobs.flatMap(({ data }) => jobsOf(data).map(({ outboxId }) => outboxId)));
+      const rows = jobs.flatMap(({ data }) => jobsOf(data));
+      state.added.push(...rows.map(({ outboxId }) => outboxId));
+      awaited.push(...rows.flatMap((row) => (row.isAwaited ? [row.outboxId] : [])));
     },
     async countWaiting() {
       state.asked++;
@@ -72,7 +75,7 @@ function world({
     createLogger('silent'),
   );
   onTestFinished(() => relay.close());
-  return { relay, state };
+  return { relay, state, awaited };
 }
 
 const rowsOf = (from: number, to: number, relays = 0, queue: QueueName = 'sms'): OutboxRow[] =>
@@ -139,8 +142,8 @@ test('no more rows are held until they are due than a bound; the rest is left to
   expect(state.added).toHaveLength(RELAY_SOON_ROWS);
 });
 
-test('rows that come soon after a hand-over share the next one, and a charge does not wait', async () => {
-  const { relay, state } = world({ queues: ['sms', 'charge'] });
+test('rows that come soon after a hand-over share the next one, and a charge does not wait and says so', async () => {
+  const { relay, state, awaited } = world({ queues: ['sms', 'charge'] });
   relay.relay(young(0, 1));
   await vi.advanceTimersByTimeAsync(0);
   for (let id = 1; id < 10; id++) relay.relay(young(id, id + 1));
@@ -154,6 +157,7 @@ test('rows that come soon after a hand-over share the next one, and a charge doe
     [0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9],
     [1, 1, 9],
   ]);
+  expect(awaited).toEqual([20]);
 });
 
 test('rows that arrive as a hand-over ends are handed over', async () => {

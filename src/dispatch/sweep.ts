@@ -10,12 +10,18 @@ import { MATCHED_AT_ONCE, type Redispatch, type RedispatchParts } from './redisp
 export const MAX_EXPIRIES_PER_SWEEP = 1_000;
 /** Interval of the sweep that tries every waiting order again, in case an event was missed. */
 export const REDISPATCH_SWEEP_MS = 15_000;
-/** A longer time without an answer of the tables was an outage. Above REDISPATCH_SWEEP_MS. */
-export const OUTAGE_MS = 60_000;
+/**
+ * Shortest time between two looks for silent drivers: each reads every order with a driver. A tenth of DRIVER_SILENT_MS,
+ * by which an order may be taken later. Above REDISPATCH_SWEEP_MS.
+ */
+export const SILENT_LOOK_MS = 60_000;
+/** A longer time without an answer of the tables was an outage. Above two of SILENT_LOOK_MS. */
+export const OUTAGE_MS = 150_000;
 /** Drivers that a sweep matches before it yields the event loop; 4 ms in the densest crowd. */
 const SWEEP_SLICE = 16;
 
-below({ REDISPATCH_SWEEP_MS }, { OUTAGE_MS });
+below({ REDISPATCH_SWEEP_MS }, { SILENT_LOOK_MS });
+below({ '2 × SILENT_LOOK_MS': 2 * SILENT_LOOK_MS }, { OUTAGE_MS });
 below({ OUTAGE_MS }, { DRIVER_SILENT_MS });
 
 export type Sweep = {
@@ -61,6 +67,8 @@ export function createSweep(parts: SweepParts): Sweep {
 
   /** Releases orders before their pickup whose driver is silent for too long. */
   async function releaseSilent(): Promise<void> {
+    const sinceLookMs = clock.now() - knownAtMs;
+    if (sinceLookMs >= 0 && sinceLookMs < SILENT_LOOK_MS) return;
     const silent = await store.findSilent(DRIVER_SILENT_MS, MAX_EXPIRIES_PER_SWEEP);
     const nowMs = clock.now();
     // The clock goes back where another server has the tables.
@@ -83,8 +91,10 @@ export function createSweep(parts: SweepParts): Sweep {
   }
 
   // The steps run side by side, so that waiting orders do not wait for thousands of expiries or a failed
-  // write.
-  const steps = [matchWaiting, expireOverdue, releaseSilent, endDuties].map(sharedRead);
+  // write. But two of them read large parts of the tables, which is too much at once.
+  const match = sharedRead(matchWaiting);
+  const releaseNext = () => match().then(releaseSilent, releaseSilent);
+  const steps = [match, ...[expireOverdue, releaseNext, endDuties].map(sharedRead)];
   return {
     async run() {
       const ends = await Promise.allSettled(steps.map((step) => step()));

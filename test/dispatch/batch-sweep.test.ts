@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createRedispatch, MATCHED_AT_ONCE, type RedispatchParts } from '../../src/dispatch/redispatch.ts';
-import { createSweep, OUTAGE_MS } from '../../src/dispatch/sweep.ts';
+import { createSweep, OUTAGE_MS, REDISPATCH_SWEEP_MS, SILENT_LOOK_MS } from '../../src/dispatch/sweep.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import type { ChosenDriver } from '../../src/domain/rejected-candidate.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
@@ -88,6 +88,25 @@ describe('a sweep', () => {
     for (; !isDue(); nowMs += OUTAGE_MS / 2) await run();
     await expect(run()).rejects.toThrow('locked');
     expect(done.toSorted()).toEqual(['overdue', 'silent']);
+  });
+
+  it('looks for silent drivers in each SILENT_LOOK_MS once, and at once again where a look failed', async () => {
+    const looks: number[] = [];
+    let nowMs = NOW;
+    const findSilent = async () => {
+      looks.push(nowMs - NOW);
+      if (looks.length === 1) throw new Error('away');
+      return [];
+    };
+    const { run } = openSweep({ findSilent }, { now: () => nowMs });
+    for (; nowMs <= NOW + 2 * SILENT_LOOK_MS + REDISPATCH_SWEEP_MS; nowMs += REDISPATCH_SWEEP_MS) {
+      await run().catch(() => undefined);
+    }
+    expect(looks).toEqual([
+      SILENT_LOOK_MS,
+      SILENT_LOOK_MS + REDISPATCH_SWEEP_MS,
+      2 * SILENT_LOOK_MS + REDISPATCH_SWEEP_MS,
+    ]);
   });
 });
 

@@ -74,7 +74,15 @@ const delivery = (): OwedDelivery => ({
   dueInSeconds: 0,
   ageSeconds: 0,
   isLeftOver: false,
-  endpoint: { id: newId(), ownerId: newId(), url: 'https://a.test', secret: 's', oldSecret: null, heldSeconds: 0, seesStore: true },
+  endpoint: {
+    id: newId(),
+    ownerId: newId(),
+    url: 'https://a.test',
+    secret: 's',
+    oldSecret: null,
+    heldSeconds: 0,
+    seesStore: true,
+  },
 });
 const refused = { result: '500', retryInSeconds: 60, receiver: 'refuses' as const };
 const sent = ({ id, orderId }: Job) => ({

@@ -9,8 +9,9 @@ import { type NewMessage, openMessageCall } from './twilio-message.ts';
 /** Last messages of a phone that are searched for one that may have been sent. */
 const MAX_MESSAGES_SEARCHED = 50;
 
-/** Shortest and longest time in seconds for which Twilio is told to keep a text; it takes 1 to 36,000, best above 5. */
+/** Shortest time for which Twilio is told to keep a text. It advises more than 5. */
 const MIN_VALIDITY_SECONDS = 10;
+/** Longest time that Twilio takes. */
 const MAX_VALIDITY_SECONDS = 36_000;
 
 export type TwilioOptions = {

@@ -6,8 +6,9 @@ import { firstLease } from '../fragments.ts';
 import { changeOrders } from '../orders/changes.ts';
 import { OPTED_OUT_AT_TWILIO, optOutsAtTwilio, textEventData } from './text-rows.ts';
 
-/** Twilio's codes for a sender that was too fast, and the first pause after them in seconds: a rush passes soon. */
+/** Twilio's codes for a sender that was too fast for its queue or its campaign. */
 const SENT_TOO_FAST = ['30001', '30022'];
+/** First pause after them, since a rush passes by itself. Below SENDER_REFUSED_PAUSE_SECONDS. */
 const SENT_TOO_FAST_PAUSE_SECONDS = 60;
 /** Longest such pause, so that a text is sent within an hour of the mend. Below TEXT_USEFUL_SECONDS. */
 const MAX_SENDER_REFUSED_PAUSE_SECONDS = 3_600;

@@ -366,7 +366,7 @@ describe('an organization’s webhook', () => {
     expect(seenAt(path).map(({ event }) => event.data.retailer_id)).toEqual([own.retailerId]);
     for (const { headers, body, event } of seenAt(path)) expect(verifyWebhook(secret, headers, body)).toEqual(event);
     expect((await call(own, 'GET', `/webhooks/${id}`)).status).toBe(404);
-    // A store that has left is not told of.
+    // A store that has left is not told of, and nothing of it is listed.
     await cli('organization', 'remove-store', chain, own.retailerId, '--yes');
     const { id: last } = (await place(own)).body.order;
     await cancel(own, last);
@@ -374,6 +374,7 @@ describe('an organization’s webhook', () => {
       (await ask<{ events: StoreEvent[] }>('/events?limit=100', { key: own.apiKey })).body.events;
     const told = { type: 'order.cancelled', data: expect.objectContaining({ order_id: last }) };
     await expect.poll(events).toContainEqual(expect.objectContaining(told));
-    expect(await deliveriesOf({ ...own, apiKey }, id)).toHaveLength(1);
+    expect(await deliveriesOf({ ...own, apiKey }, id)).toEqual([]);
+    expect(seenAt(path)).toHaveLength(1);
   });
 });

@@ -25,21 +25,21 @@ export const STRIPE_KEY_SECONDS = 23 * 3_600;
 export const STRIPE_QUIET_SECONDS = 10 * 60;
 /**
  * Time after which a charge is sent again that Stripe refused for the sake of the account, which an operator mends. At
- * most OUTBOX_LEASE_SECONDS, after which the sweeper would hand the job over again.
+ * most OUTBOX_LEASE_SECONDS, up to which leases of charges are looked at.
  */
 export const ACCOUNT_REFUSED_PAUSE_SECONDS = 15 * 60;
 /**
- * Attempt from which such a charge gets no new key, after 20 hours of them: those that a store asks for have to be
- * left. Its last key is repeated until STRIPE_KEY_SECONDS, and looked up then.
+ * Attempt that is not put off any more, after 20 hours of such pauses: the charge fails then, and those that a store or
+ * an operator may ask for are left.
  */
-const MAX_RENEWED_ATTEMPT = MAX_PAYMENT_ATTEMPTS_EVER - (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS;
+const MAX_PUT_OFF_ATTEMPT = MAX_PAYMENT_ATTEMPTS_EVER - (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS;
 /** Time after which Stripe may forget an idempotency key. */
 const STRIPE_FORGETS_SECONDS = 24 * 3_600;
 
 atMost({ CHARGE_CONCURRENCY }, { VENDOR_SOCKETS });
 below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
 below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
-below({ MAX_PAYMENT_ATTEMPTS }, { MAX_RENEWED_ATTEMPT });
+below({ MAX_PAYMENT_ATTEMPTS }, { MAX_PUT_OFF_ATTEMPT });
 
 declare module '../queues/job-handler.ts' {
   interface JobHandlers {
@@ -54,7 +54,7 @@ declare module '../queues/job-handler.ts' {
 export function createChargeJob(deps: {
   readonly store: Pick<
     Store,
-    'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'noteRepeatedFailure' | 'renewAttempt' | 'finishJobs'
+    'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'noteRepeatedFailure' | 'putOffCharge' | 'finishJobs'
   >;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
@@ -97,8 +97,8 @@ export function createChargeJob(deps: {
     // Stripe bounds what is looked up by itself: charges go on.
     if ((isLookUp || isReplay) && outcome.kind === 'retry_later' && outcome.rateLimited)
       return { kind: 'wait', forMs: VENDOR_PAUSE_MS };
-    if (outcome.kind === 'account_refused' && (await store.renewAttempt(attempt, RENEWALS)))
-      return { kind: 'wait', forMs: ACCOUNT_REFUSED_PAUSE_SECONDS * 1_000 };
+    const isPutOff = outcome.kind === 'account_refused' && attempt.attempt < MAX_PUT_OFF_ATTEMPT;
+    if (isPutOff && (await store.putOffCharge(attempt, outboxId, PUT_OFF))) return { kind: 'done' };
     const result = toResult(outcome, attempt);
     if ('kind' in result) return result;
     const written = await record(attempt, result, job);
@@ -167,7 +167,7 @@ export function createChargeJob(deps: {
   }
 }
 
-const RENEWALS = { allowed: MAX_PAYMENT_ATTEMPTS, most: MAX_RENEWED_ATTEMPT };
+const PUT_OFF = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, allowed: MAX_PAYMENT_ATTEMPTS };
 const CARD_SPENT = 'card_declined_too_often';
 const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };
 

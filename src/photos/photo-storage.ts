@@ -72,9 +72,9 @@ export function createFolderPhotoStorage(folder: string): PhotoStorage {
   const durable = new Set<string>();
   /** Makes the name of a new photo durable, and those of the folders on the way to it, which may be new too. */
   async function flushFolders(subfolder: string): Promise<void> {
-    await flushToDisk(subfolder);
+    await flushFolder(subfolder);
     if (durable.has(subfolder)) return;
-    for (const above of [folder, dirname(folder)]) await flushToDisk(above);
+    for (const above of [folder, dirname(folder)]) await flushFolder(above);
     durable.add(subfolder);
   }
   return {
@@ -123,6 +123,15 @@ async function flushToDisk(path: string): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/** What file systems say that flush no folder, and of a folder that may not be read; both have to do without. */
+const UNFLUSHED: ReadonlySet<unknown> = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EACCES', 'EPERM']);
+
+async function flushFolder(path: string): Promise<void> {
+  await flushToDisk(path).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && UNFLUSHED.has(error.code))) throw error;
+  });
 }
 
 function isNotFound(error: unknown): boolean {

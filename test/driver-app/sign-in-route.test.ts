@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { hashSecret, hasSecretForm, newId, newSecret, tokenOfAttempt } from '../../src/domain/ids.ts';
-import { driverSignInRoute, MAX_EXCHANGES_AT_ONCE } from '../../src/driver-app/sign-in-route.ts';
+import {
+  driverSignInRoute,
+  MAX_EXCHANGES_AT_ONCE,
+  MAX_EXCHANGES_OF_NETWORK,
+} from '../../src/driver-app/sign-in-route.ts';
 import { gate, startServer } from '../http/support.ts';
 
 const code = newSecret('sign_in_code');
@@ -69,4 +73,19 @@ test('a code works however many wrong ones its network sends, of which a few are
   release();
   expect(new Set((await Promise.all(wrong)).map(({ status }) => status))).toEqual(new Set([401]));
   expect((await good).status).toBe(200);
+});
+
+test('a network has a share of the line, so that no flood of codes takes the places of other requests', async () => {
+  const { send, asked, hold } = await world();
+  const release = hold();
+  const flood = Array.from({ length: MAX_EXCHANGES_OF_NETWORK }, () =>
+    send({ code: newSecret('sign_in_code'), attempt: 'one' }),
+  );
+  await expect.poll(() => asked.length, { interval: 5 }).toBe(MAX_EXCHANGES_AT_ONCE);
+  await expect
+    .poll(async () => (await send({ code: newSecret('sign_in_code'), attempt: 'one' })).status, { interval: 5 })
+    .toBe(503);
+  release();
+  await Promise.all(flood);
+  expect((await send({ code, attempt: 'one' })).status).toBe(200);
 });

@@ -53,7 +53,7 @@ function openWorker(bank: Bank, pause: Pause) {
       recordPaid: paused('record paid', store.recordPaid),
       recordDeclined: paused('record declined', store.recordDeclined),
       noteRepeatedFailure: store.noteRepeatedFailure,
-      renewAttempt: store.renewAttempt,
+      putOffCharge: store.putOffCharge,
     },
     orderLocks: limitConcurrency(UNLIMITED),
   });

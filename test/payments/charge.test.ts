@@ -213,16 +213,38 @@ test('a card that was declined eight times in a day is not tried again that day,
 test('a charge that Stripe refuses the account waits under a new key, and holds no store', async () => {
   const refused = { kind: 'status', status: 400, effect: 'before', sticky: true } as const;
   const { run, row, orderId, store, paidInLedger } = await world({ faults: { next: Array(4).fill(refused) } });
-  const waits = { kind: 'wait', forMs: ACCOUNT_REFUSED_PAUSE_SECONDS * 1_000 };
-  for (let tries = 1; tries <= 4; tries++) expect(await run()).toEqual(waits);
+  const pause = async () => {
+    const [job] = await database.sql`
+      select extract(epoch from run_at - now())::float8 as "dueIn", extract(epoch from lease_until - now())::float8 as lease
+      from outbox where order_id = ${orderId} and queue = 'charge' and done_at is null`;
+    return [job?.dueIn, job?.lease];
+  };
+  for (let tries = 1; tries <= 4; tries++) {
+    expect(await run()).toEqual({ kind: 'done' });
+    for (const seconds of await pause()) expect(seconds).toBeCloseTo(ACCOUNT_REFUSED_PAUSE_SECONDS, -1);
+  }
   const [{ unpaid_orders: unpaid } = {}] =
     await database.sql`select unpaid_orders from retailers where id = ${store.retailerId}`;
   expect([(await row()).payment_status, unpaid]).toEqual(['processing', 0]);
   expect(await run()).toEqual({ kind: 'done' });
   expect(paidInLedger()).toEqual([expect.objectContaining({ key: `${orderId}:5` })]);
-  expect(await database.sql`select attempt, status from payments where order_id = ${orderId}`).toMatchObject([
-    { attempt: 5, status: 'paid' },
+  expect(await database.sql`select status from payments where order_id = ${orderId} order by attempt`).toMatchObject([
+    ...Array(4).fill({ status: 'declined' }),
+    { status: 'paid' },
   ]);
+});
+
+test('a charge that Stripe refuses the account is put off once, whoever hears of it', async () => {
+  const refused = { kind: 'status', status: 400, effect: 'before', sticky: true } as const;
+  const { run, row, orderId, standIn } = await world({ faults: { next: Array(2).fill(refused) } });
+  expect(await Promise.all([run(), run()])).toEqual([{ kind: 'done' }, { kind: 'done' }]);
+  const owed = await database.sql`
+    select 1 from outbox where order_id = ${orderId} and queue = 'charge' and done_at is null`;
+  expect([owed.length, (await row()).payment_status]).toEqual([1, 'processing']);
+  const sent = standIn.entries().length;
+  await storeOf(database.sql).cancelOrder(orderId, 'operator', 'other');
+  await run();
+  expect(standIn.entries()).toHaveLength(sent);
 });
 
 test('a charge that Stripe refuses the account is not sent again for an order that has ended', async () => {

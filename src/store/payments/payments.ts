@@ -234,34 +234,39 @@ export async function noteRepeatedFailure(
 }
 
 /**
- * Gives the next number, and so another key, to an attempt that Stripe refused for the sake of the account, and did not
- * charge. It uses up none of the order's attempts, and is no event: the charge is under way as before.
+ * Puts a charge off that Stripe refused for the sake of the account, and did not make: the attempt has ended, and the
+ * next one, with another key, is opened once the pause is over. It uses up none of the order's attempts, and is no
+ * event: the charge is under way as before. The pause is that of the outbox row, as a queue's job may come early.
  *
- * @param renewals.allowed attempts of an order that has none of its own number
- * @param renewals.most the attempt that keeps its number
- * @returns false where the order has ended, which is not charged any more, and where the attempt has its result
+ * @param pause.allowed attempts of an order that has none of its own number
+ * @returns false where the order has ended, which is not charged any more; true also where another job was faster
  */
-export async function renewAttempt(
+export async function putOffCharge(
   { sql }: Db,
   { orderId, attempt }: Pick<PaymentAttempt, 'orderId' | 'attempt'>,
-  renewals: { readonly allowed: number; readonly most: number },
+  outboxId: number,
+  pause: { readonly seconds: number; readonly allowed: number },
 ): Promise<boolean> {
-  const next = Math.max(attempt, Math.min(attempt + 1, renewals.most));
-  const rows = await sql`
+  const [row] = await sql`
     with locked as materialized (
-      select id from orders where id = ${orderId} and status not in ('cancelled', 'expired') for no key update
-    ), renewed as (
-      update payments p set attempt = ${next}, failure_code = ${ACCOUNT_REFUSED}, failure_repeated_at = null,
-        first_sent_at = case when ${next} > p.attempt then now() else p.first_sent_at end
-      from locked where p.order_id = locked.id and p.attempt = ${attempt} and p.status = 'sending'
+      select id, status in ('cancelled', 'expired') as has_ended from orders where id = ${orderId} for no key update
+    ), ended as (
+      update payments p set status = 'declined', settled_at = now(), failure_code = ${ACCOUNT_REFUSED}
+      from locked where p.order_id = locked.id and not locked.has_ended
+        and p.attempt = ${attempt} and p.status = 'sending'
       returning p.order_id
+    ), allowed as (
+      update orders o
+      set payment_attempts_allowed = coalesce(o.payment_attempts_allowed, ${pause.allowed}::int) + 1
+      from ended where o.id = ended.order_id
+    ), put_off as (
+      -- A mark of the hand-over, which may come later, leaves a row alone that has been relayed since.
+      update outbox b set relays = relays + 1, run_at = now() + make_interval(secs => ${pause.seconds}),
+        lease_until = now() + make_interval(secs => ${pause.seconds})
+      from ended where b.id = ${outboxId} and ${isOwedTo(sql, sql`b`, orderId, 'charge')}
     )
-    update orders o
-    set payment_attempts_allowed =
-      coalesce(o.payment_attempts_allowed, ${renewals.allowed}::int) + ${next - attempt}::int
-    from renewed where o.id = renewed.order_id
-    returning o.id`;
-  return rows.length > 0;
+    select has_ended from locked`;
+  return row?.has_ended === false;
 }
 
 /** The CTE that has the orders in `changed` charged again at a later time; `, later as (…)`. */

@@ -265,7 +265,8 @@ async function enterByLink(link: LinkResult): Promise<void> {
 function followLink(): void {
   const code = codeInAddress();
   if (code === null) return;
-  if (session) askToSwitch(code);
+  // Where the tab shows no work it could not say what is wrong with the link.
+  if (session && screen === 'work') askToSwitch(code);
   else location.reload();
 }
 
@@ -386,12 +387,11 @@ async function signOut(): Promise<void> {
   leave('');
 }
 
-/** Goes on in this tab: with the newer token of another tab, whose link ended this one's, but as no other driver. */
+/** Goes on in this tab as whoever the phone keeps: a link in another tab may have signed in another driver. */
 function goOnHere(): void {
-  if (!session) return;
-  const state = kept.state();
-  const isSame = state !== null && state.driver_id === session.orders.state.driver_id;
-  void enter((isSame && kept.token()) || session.token, isSame ? state : null);
+  const token = kept.token();
+  if (token !== null) void enter(token, kept.state());
+  else if (session) void enter(session.token, session.orders.state);
 }
 
 function listen(): void {

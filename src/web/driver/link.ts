@@ -94,9 +94,11 @@ export class DriverLink {
     const socket = new WebSocket(url);
     this.#socket = socket;
     this.#expectSomething();
-    this.#connections += 1;
-    const hello = { type: 'hello', token: this.#token, since_ms: this.#sinceMs, connection: this.#connections };
-    socket.onopen = () => socket.send(JSON.stringify(hello));
+    socket.onopen = () => {
+      this.#connections += 1;
+      const hello = { type: 'hello', token: this.#token, since_ms: this.#sinceMs, connection: this.#connections };
+      socket.send(JSON.stringify(hello));
+    };
     socket.onmessage = (event) => this.#received(JSON.parse(String(event.data)) as Message);
     socket.onclose = (event) => this.#closed(event);
   }

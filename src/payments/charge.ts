@@ -41,6 +41,9 @@ below({ STRIPE_KEY_SECONDS }, { STRIPE_FORGETS_SECONDS });
 below({ STRIPE_QUIET_SECONDS }, { STRIPE_KEY_SECONDS });
 below({ MAX_PAYMENT_ATTEMPTS }, { MAX_PUT_OFF_ATTEMPT });
 
+/** Pause before such a charge, once it has failed, is tried again: twice, as the attempts allowed have it. */
+const ACCOUNT_REFUSED_RETRY_SECONDS = 24 * 3_600;
+
 declare module '../queues/job-handler.ts' {
   interface JobHandlers {
     readonly charge: ReturnType<typeof createChargeJob>;
@@ -184,7 +187,13 @@ function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResul
     case 'no_card':
       return { status: 'declined', failureCode: outcome.code, says: outcome.says, final: true };
     case 'account_refused':
-      return { status: 'declined', failureCode: ACCOUNT_REFUSED, says: outcome.says, final: true };
+      return {
+        status: 'declined',
+        failureCode: ACCOUNT_REFUSED,
+        says: outcome.says,
+        final: true,
+        retryAfterSeconds: ACCOUNT_REFUSED_RETRY_SECONDS,
+      };
     case 'retry_later':
       return triedLater(outcome);
   }

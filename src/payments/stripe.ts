@@ -176,20 +176,20 @@ function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
 /** What codes of the card, its customer or the amount begin with; all others are the operator's to mend. */
 const OF_CHARGE =
   /^(amount|card|customer|expired|incorrect|invalid_(card|cvc|expiry|number)|payment_intent|payment_method)_/;
-/** Also Stripe's code for one store's payment method of a kind that the charge does not allow. */
-const WRONG_PARAMETER = 'payment_intent_invalid_parameter';
 /** Those of them that are about cards as such, which an operator allows in Stripe's dashboard. */
-const OF_SETTINGS = [WRONG_PARAMETER, 'payment_method_configuration_failures', 'payment_method_unactivated'];
+const OF_SETTINGS = [
+  'payment_intent_invalid_parameter',
+  'payment_method_configuration_failures',
+  'payment_method_unactivated',
+];
 /** Stripe gives no code where a card was taken off its customer. */
-const SAYS_CARD = /payment ?method|customer|\bcard\b/i;
+const SAYS_CARD = /payment ?method|customer/i;
 
 /** Whether Stripe would refuse the charge of any other card as well, such as of an account that it restricts. */
 function isOfAccount({ rawType, code, decline_code, message }: Stripe.errors.StripeError): boolean {
   if (rawType !== 'invalid_request_error' || decline_code) return false;
   if (!code) return !SAYS_CARD.test(message);
-  return (
-    !OF_CHARGE.test(code) || (OF_SETTINGS.includes(code) && !(code === WRONG_PARAMETER && SAYS_CARD.test(message)))
-  );
+  return !OF_CHARGE.test(code) || OF_SETTINGS.includes(code);
 }
 
 function pauseAfter(

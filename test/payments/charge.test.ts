@@ -215,13 +215,13 @@ test('a charge that Stripe refuses the account waits under a new key, and holds 
   const { run, row, orderId, store, paidInLedger } = await world({ faults: { next: Array(4).fill(refused) } });
   const pause = async () => {
     const [job] = await database.sql`
-      select extract(epoch from run_at - now())::float8 as "dueIn", extract(epoch from lease_until - now())::float8 as lease
+      select extract(epoch from lease_until - now())::float8 as seconds
       from outbox where order_id = ${orderId} and queue = 'charge' and done_at is null`;
-    return [job?.dueIn, job?.lease];
+    return job?.seconds;
   };
   for (let tries = 1; tries <= 4; tries++) {
     expect(await run()).toEqual({ kind: 'done' });
-    for (const seconds of await pause()) expect(seconds).toBeCloseTo(ACCOUNT_REFUSED_PAUSE_SECONDS, -1);
+    expect(await pause()).toBeCloseTo(ACCOUNT_REFUSED_PAUSE_SECONDS, -1);
   }
   const [{ unpaid_orders: unpaid } = {}] =
     await database.sql`select unpaid_orders from retailers where id = ${store.retailerId}`;
@@ -245,6 +245,29 @@ test('a charge that Stripe refuses the account is put off once, whoever hears of
   await storeOf(database.sql).cancelOrder(orderId, 'operator', 'other');
   await run();
   expect(standIn.entries()).toHaveLength(sent);
+});
+
+test('charges that were put off for the account count as no tries of their card, and end as never charged', async () => {
+  const { sql } = database;
+  const store = await addStoreRow(sql, { customer: 'cus_1', paymentMethod: 'pm_card_visa' });
+  const tables = storeOf(sql);
+  const orders = [];
+  for (let i = 0; i <= MAX_CARD_DECLINES + 1; i++) {
+    const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+    orders.push(orderId);
+    await tables.openPaymentAttempts([orderId], 3);
+    const pause = { seconds: 0, allowed: 3 };
+    expect(await tables.putOffCharge({ orderId, attempt: 1 }, jobs.charge?.id ?? 0, pause)).toBe(true);
+  }
+  const [cancelled = '', ...others] = orders;
+  await tables.cancelOrder(cancelled, 'operator', 'other');
+  expect(await tables.recordUncharged(cancelled, 0)).not.toBeNull();
+  expect((await orderRow(sql, cancelled)).payment_status).toBe('not_charged');
+  const opened = [...(await tables.openPaymentAttempts(others, 3)).values()];
+  expect(
+    new Set(opened.map(({ attempt, cardWaitSeconds, isLast }) => [attempt, cardWaitSeconds, isLast].join())),
+  ).toEqual(new Set(['2,,false']));
+  expect(opened).toHaveLength(MAX_CARD_DECLINES + 1);
 });
 
 test('a charge that Stripe refuses the account is not sent again for an order that has ended', async () => {

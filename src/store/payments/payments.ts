@@ -67,15 +67,18 @@ type AttemptRow = PaymentAttempt & { readonly status: string | null };
 
 function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<AttemptRow[]> {
   const retries = sql`
-    select id, stripe_payment_method_id from owed where attempt > 1 and attempt <= allowed and not is_sending`;
+    select id, stripe_payment_method_id from owed
+    where attempt > 1 and attempt <= allowed and not is_sending and not was_put_off`;
   return sql<AttemptRow[]>`
     with owed as materialized (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
         ${cardOf(sql)} as stripe_payment_method_id,
         coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
-        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending
+        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending, p.was_put_off
       from orders o join retailers r on r.id = o.retailer_id cross join lateral (
-        select max(attempt) as last, coalesce(bool_or(status = 'sending'), false) as is_sending
+        select max(attempt) as last, coalesce(bool_or(status = 'sending'), false) as is_sending,
+          -- No bank was asked: the next attempt is the same try of the card.
+          coalesce((array_agg(failure_code order by attempt desc))[1] = ${ACCOUNT_REFUSED}, false) as was_put_off
         from payments where order_id = o.id
       ) p
       where o.id = any(${[...orderIds]}::uuid[]) and o.payment_status = 'processing'
@@ -85,8 +88,12 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
       -- A statement that ends the order waits for this lock, so that its refund finds the attempt.
       for no key update of o
     ), ${waitsOfCards(sql, retries)}, opened as (
-      insert into payments (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status)
-      select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending' from owed
+      insert into payments
+        (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, failure_code)
+      -- Until it has a result of its own it counts as no other try of its card.
+      select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending',
+        case when was_put_off then ${ACCOUNT_REFUSED} end
+      from owed
       where attempt <= allowed and id not in (select id from cards)
       on conflict (order_id, attempt) do update set status = payments.status
       returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, first_sent_at
@@ -236,7 +243,7 @@ export async function noteRepeatedFailure(
 /**
  * Puts a charge off that Stripe refused for the sake of the account, and did not make: the attempt has ended, and the
  * next one, with another key, is opened once the pause is over. It uses up none of the order's attempts, and is no
- * event: the charge is under way as before. The pause is that of the outbox row, as a queue's job may come early.
+ * event: the charge is under way as before. The pause is the lease of the outbox row, which is owed meanwhile, as a queue's job may come early.
  *
  * @param pause.allowed attempts of an order that has none of its own number
  * @returns false where the order has ended, which is not charged any more; true also where another job was faster
@@ -261,8 +268,7 @@ export async function putOffCharge(
       from ended where o.id = ended.order_id
     ), put_off as (
       -- A mark of the hand-over, which may come later, leaves a row alone that has been relayed since.
-      update outbox b set relays = relays + 1, run_at = now() + make_interval(secs => ${pause.seconds}),
-        lease_until = now() + make_interval(secs => ${pause.seconds})
+      update outbox b set relays = relays + 1, lease_until = now() + make_interval(secs => ${pause.seconds})
       from ended where b.id = ${outboxId} and ${isOwedTo(sql, sql`b`, orderId, 'charge')}
     )
     select has_ended from locked`;

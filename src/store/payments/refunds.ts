@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from 'postgres';
+import { ACCOUNT_REFUSED } from '../../domain/stripe-declines.ts';
 import type { Db } from '../db.ts';
 import { isOwedTo } from '../fragments.ts';
 import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
@@ -99,12 +100,13 @@ export function recordRefundRefused(
   return changeOrder(db, update, { type: 'refund_failed', data: { code } }, { before, after, notice: 'details' });
 }
 
-/** Records that nothing was charged: no attempt, or only declined ones. Null if one was opened since. */
+/** Records that nothing was charged: no attempt, or only declined ones and those put off. Null if one was opened since. */
 export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
   const { sql, processId } = db;
   const update = sql`
     update orders set sequence = sequence + 1, payment_status =
-      case when exists (select from payments p where p.order_id = orders.id and p.status = 'declined')
+      case when exists (select from payments p where p.order_id = orders.id and p.status = 'declined'
+          and p.failure_code is distinct from ${ACCOUNT_REFUSED})
         then 'failed' else 'not_charged' end
     where id = ${orderId} and payment_status = 'processing' and status in ('cancelled', 'expired')
       and not exists (select from payments p where p.order_id = orders.id and p.status in ('sending', 'paid'))`;

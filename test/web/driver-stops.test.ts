@@ -191,6 +191,8 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await page.locator('#link[data-state=offline]').waitFor();
     await press(page, 'Delivered');
     await eventually(() => page.locator('#waiting').textContent()).toBe('Waiting for network: Delivered');
+    // The page shows it before the storage has taken it.
+    await eventually(() => page.evaluate(COUNT_KEPT)).toBe(1);
     await page.reload();
     await eventually(() => page.locator('#waiting').textContent()).toBe('Waiting for network: Delivered');
     expect(await headline(page)).toBe('Maria');
@@ -534,3 +536,13 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     })()`);
   }
 });
+/** How many actions the phone's storage has. */
+const COUNT_KEPT = `new Promise((resolve, reject) => {
+  const opening = indexedDB.open('sameday-driver', 1);
+  opening.onerror = () => reject(opening.error);
+  opening.onsuccess = () => {
+    const counting = opening.result.transaction('actions').objectStore('actions').count();
+    counting.onsuccess = () => { opening.result.close(); resolve(counting.result); };
+    counting.onerror = () => reject(counting.error);
+  };
+})`;

@@ -1,4 +1,4 @@
-/** Makes a read, or other work, that everybody shares who asks while it is under way; whoever asks later has it done anew. */
+/** Makes a read, or other work, that all share who ask while it is under way; who asks later has it done anew. */
 export function sharedRead<Read>(read: () => Promise<Read>): () => Promise<Read> {
   const readShared = sharedReads(read);
   return () => readShared('');

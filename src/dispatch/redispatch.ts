@@ -238,7 +238,7 @@ export function createRedispatch(parts: RedispatchParts) {
     orderQueued: (orderId: string) => start(matchOrder(orderId), 'a new waiting order could not be matched'),
     /** A driver released an order: it is read again, and takes the nearest driver. */
     orderReleased: (orderId: string) => start(requeue(orderId), 'a released order could not be matched'),
-    /** Matches a driver with waiting orders until one is theirs or none is left; resolves when the result is written. */
+    /** Matches a driver with waiting orders until one is theirs or none is left; resolves when that is written. */
     matchDriver: (driverId: string) => matchDriver(driverId),
     /** Matches a waiting order with free drivers, nearest first; resolves when the result is written. */
     matchOrder: (orderId: string) => matchOrder(orderId),

@@ -22,8 +22,8 @@ export const untilAborted = (client: Client): Promise<void> => new Promise((reso
 export type RequestDedup = ReturnType<typeof createRequestDedup>;
 
 /**
- * Deduplication of requests without a key. A lost reply is recorded at once, and no equal request of this process starts before
- * it is recorded. Lost replies share statements.
+ * Deduplication of requests without a key. A lost reply is recorded at once, and no equal request of this process
+ * starts before it is recorded. Lost replies share statements.
  *
  * @param bounds in milliseconds: the pause before another attempt, and the time for which lost replies are
  *   kept; and the most fingerprints being written

@@ -11,8 +11,8 @@ export const MAX_EXPIRIES_PER_SWEEP = 1_000;
 /** Interval of the sweep that tries every waiting order again, in case an event was missed. */
 export const REDISPATCH_SWEEP_MS = 15_000;
 /**
- * Shortest time between two looks for silent drivers: each reads every order with a driver. A tenth of DRIVER_SILENT_MS,
- * by which an order may be taken later. Above REDISPATCH_SWEEP_MS.
+ * Shortest time between two looks for silent drivers: each reads every order with a driver. A tenth of
+ * DRIVER_SILENT_MS, by which an order may be taken later. Above REDISPATCH_SWEEP_MS.
  */
 export const SILENT_LOOK_MS = 60_000;
 /** A longer time without an answer of the tables was an outage. Above two of SILENT_LOOK_MS. */

@@ -3,7 +3,7 @@ import type { OrderStatus, UndeliverableReason } from './order.ts';
 import type { Waits } from './order-times.ts';
 import type { TimeRange } from './time-range.ts';
 
-/** Where a door is on its driver's route, and what its parcel waits for: all that is fetched with it, and the window. */
+/** Where a door is on its driver's route, and what its parcel waits for: what is fetched with it, and the window. */
 export type PlaceOnRoute = Waits & {
   /** Doors to which the driver goes first. */
   readonly stopsBefore: number;

@@ -88,7 +88,7 @@ function manifestOf(files: { readonly icon: string; readonly largeIcon: string }
   };
 }
 
-/** Only our own files, RELOAD_SCRIPT and the preview of a photo load, and only this page may use camera and position. */
+/** Only our files, RELOAD_SCRIPT and the preview of a photo load, and only this page may use camera and position. */
 function shellHeaders(publicUrl: string | null): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",

@@ -216,8 +216,8 @@ function createSockets(
       for (const [socket, { listens }] of all) if (listens) socket.destroy();
     },
     /**
-     * Opens no more sockets and destroys those that are left. The client forgets one that is still opening: it would log
-     * in and stay (postgres 3.4.9, `terminate` in its connection.js).
+     * Opens no more sockets and destroys those that are left. The client forgets one that is still opening: it would
+     * log in and stay (postgres 3.4.9, `terminate` in its connection.js).
      */
     close(): void {
       isClosed = true;

@@ -5,7 +5,7 @@ import { below } from '../limits.ts';
  * orders. A commit takes 2 to 5 ms on a quick disk.
  */
 export const SLOW_ORDER_MS = 20;
-/** Interval at which the number of jobs that may start follows the orders, and at which those that yield are handed over. */
+/** Interval at which the number of jobs that may start follows the orders, and of hand-overs while jobs yield. */
 export const JOB_TICK_MS = 50;
 /** Most jobs that start in a tick while jobs yield; above it they do not yield any more. */
 export const MAX_PACED_JOBS = 64;

@@ -243,7 +243,8 @@ export async function noteRepeatedFailure(
 /**
  * Puts a charge off that Stripe refused for the sake of the account, and did not make: the attempt has ended, and the
  * next one, with another key, is opened once the pause is over. It uses up none of the order's attempts, and is no
- * event: the charge is under way as before. The pause is the lease of the outbox row, which is owed meanwhile, as a queue's job may come early.
+ * event: the charge is under way as before. The pause is the lease of the outbox row, which stays owed: a queue's own
+ * job may come early.
  *
  * @param pause.allowed attempts of an order that has none of its own number
  * @returns false where the order has ended, which is not charged any more; true also where another job was faster

@@ -100,7 +100,7 @@ export function recordRefundRefused(
   return changeOrder(db, update, { type: 'refund_failed', data: { code } }, { before, after, notice: 'details' });
 }
 
-/** Records that nothing was charged: no attempt, or only declined ones and those put off. Null if one was opened since. */
+/** Records that nothing was charged: no attempt, or only declined and put-off ones. Null if one was opened since. */
 export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
   const { sql, processId } = db;
   const update = sql`

@@ -114,9 +114,8 @@ export function createDriverLive(parts: {
     const isFull = !earlier && signedIn.size >= MAX_DRIVER_SOCKETS;
     if (isFull || !allowances.messages.take(driverId)) return socket.dismiss(TRY_AGAIN_LATER, 'try again later');
     const tokenHash = hashSecret(token);
-    // Where the tokens differ, the read that follows says which one is the driver's.
-    const since = earlier?.data.tokenHash === tokenHash ? earlier.data.entry : null;
-    if (isOutranked(entry, since)) return socket.dismiss(REPLACED, ELSEWHERE);
+    const hasSameToken = earlier?.data.tokenHash === tokenHash;
+    if (isOutranked(entry, hasSameToken ? earlier.data.entry : null)) return socket.dismiss(REPLACED, ELSEWHERE);
     lobby.leave(socket);
     data.phase = 'signed_in';
     data.driverId = driverId;
@@ -125,7 +124,9 @@ export function createDriverLive(parts: {
     signedIn.set(driverId, socket);
     // A read that began before may have the token of before.
     if (earlier) reader.forget(driverId);
-    earlier?.close(REPLACED, ELSEWHERE);
+    if (hasSameToken) earlier.close(REPLACED, ELSEWHERE);
+    // Either token may be the driver's by now: the read that follows, and the next hello, say which.
+    else earlier?.close(TRY_AGAIN_LATER, 'another token');
     void reader.request(driverId);
   }
 

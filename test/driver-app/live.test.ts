@@ -275,7 +275,8 @@ describe('a signed-in driver', () => {
     await settle();
     slow.open(driverState(false));
     await settle();
-    expect([former.closed?.code, next.closed]).toEqual([4409, null]);
+    // No phone that is signed out stands aside in silence: it says hello again, and hears that.
+    expect([former.closed?.code, next.closed]).toEqual([1013, null]);
     expect(next.ofType('state').map((message) => message.on_duty)).toEqual([true]);
   });
 

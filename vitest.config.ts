@@ -36,6 +36,7 @@ export default defineConfig({
     projects: [
       ...(isWhole ? [] : [project('quick', filesOf('quick'))]),
       project('servers', [...filesOf('servers'), ...(isWhole ? filesOf('quick') : [])], { globalSetup }),
+      project('services', filesOf('services'), { globalSetup }),
       project('slow', filesOf('slow'), { globalSetup }),
       ...(isFull ? [project('counted', files.filter(takesCounts), { globalSetup })] : []),
     ],

@@ -1,5 +1,6 @@
-// `npm test` checks types, lints and runs every test but the slow ones, `npm run test:quick` those that start no
-// server, and `npm run test:all` every test: what `npm test` runs, then the slow tests, and properties at full counts.
+// `npm test` checks types, lints and runs every test but the slow ones and those of whole services and browsers,
+// `npm run test:quick` those that start no server, and `npm run test:all` every test: what `npm test` runs, then those
+// of services and browsers, then the slow tests, and properties at full counts.
 // `npm run test:all -- --after "N passed, N failed, N skipped"` runs what `npm test`, which ended with that line, left
 // out, and counts on from there. Other arguments go to vitest: `npm test -- test/matcher`.
 import { spawn } from 'node:child_process';
@@ -53,15 +54,21 @@ if (!quick) {
 if (quick) process.env.VITEST_MAX_WORKERS ??= String(availableParallelism());
 const reports = mkdtempSync(join(tmpdir(), 'sameday-report-'));
 const memory = inMemory();
+const inFolder = memory && { TMPDIR: memory };
 const results = [];
 if (after === undefined) {
   // Slow tests that are named are wanted. The checks are over long before the other tests, which mostly wait.
   const whole = !quick && args.length === 0;
-  const projects = quick ? ['--project', 'quick'] : whole ? ['--project', '!slow'] : [];
-  const running = test([...projects, ...args], { ...(memory && { TMPDIR: memory }), ...(whole && { WHOLE_RUN: '1' }) });
+  const projects = quick ? ['--project', 'quick'] : whole ? ['--project', 'servers'] : [];
+  const running = test([...projects, ...args], { ...inFolder, ...(whole && { WHOLE_RUN: '1' }) });
   results.push(...(await Promise.all([...CHECKS.map(check), running])));
 }
-if (all) results.push(await test(['--project', 'slow', '--project', 'counted', ...args], { FULL_COUNTS: '1' }));
+if (all) {
+  // Browsers have no rows of faults beside them. Of named files, neither part may have any.
+  const rest = ['--passWithNoTests', ...args];
+  results.push(await test(['--project', 'services', ...rest], inFolder));
+  results.push(await test(['--project', 'slow', '--project', 'counted', ...rest], { FULL_COUNTS: '1' }));
+}
 for (const folder of [reports, memory]) if (folder) rmSync(folder, { recursive: true, force: true });
 const failed = results.filter(({ code }) => code !== 0);
 const testFiles = results.flatMap((result) => result.files ?? []);

@@ -13,6 +13,7 @@ import type { Pool } from 'pg';
 import { JOB_ATTEMPTS, JOB_BACKOFF_MS, LOSS_REPORT_MS } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
+import { OUTBOX_LEASE_SECONDS } from '../store/outbox.ts';
 import { QUEUES, type QueueName } from '../store/outbox-rows.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { pausing, WORKER_RETRY_MS } from './after-pause.ts';
@@ -114,8 +115,8 @@ export type WorkerSettings = {
   readonly pace: Pick<JobPace, 'turn'>;
   /** The database's clock. */
   readonly clock: Clock;
-  /** Leaves owed rows to the sweeper. */
-  readonly putBack: (outboxIds: readonly number[]) => Promise<void>;
+  /** Leaves owed rows to the sweeper, after a pause. */
+  readonly putBack: (jobs: readonly JobData[], queue: QueueName, pauseMs: number) => Promise<void>;
   /** Whether a reply waits for the job of this order, which then waits for no turn. */
   readonly isAwaited?: (orderId: string) => boolean;
 };
@@ -152,7 +153,7 @@ export function startWorker(
       logger.info({ queue: name, orderId, outcome: result.kind, reason }, 'a job is tried again later');
     }
     if (result.kind !== 'rate_limited' && isWallClockAhead(options.clock)) {
-      return options.putBack(left.map(({ outboxId }) => outboxId));
+      return options.putBack(left, name, result.kind === 'wait' ? result.forMs : backoffMs(left));
     }
     if (left.length < jobsOf(job.data).length) await job.updateData(batchOf(left));
     if (result.kind === 'retry') throw new Error(result.reason);
@@ -172,6 +173,15 @@ export function startWorker(
       await closeIfReached(backend, worker).finally(() => clearTimeout(late));
     },
   };
+}
+
+/**
+ * Pause before another attempt of jobs that the sweeper brings back: four times the last one, as a row that is put back
+ * and relayed has been renumbered twice, up to the lease that ends a queue's own attempts.
+ */
+function backoffMs(jobs: readonly JobData[]): number {
+  const relays = Math.min(...jobs.map((job) => job.relays ?? 0));
+  return Math.min(JOB_BACKOFF_MS * 2 ** relays, OUTBOX_LEASE_SECONDS * 1_000);
 }
 
 /** Bounds the jobs of a worker's batches that run at once. One that has not begun at a stop goes back. */

@@ -76,12 +76,6 @@ export async function endLeases({ sql }: Db, limit: number, after: LastLease | n
   return { rows: row?.rows ?? 0, last: row?.looked_at === limit ? row?.last : null };
 }
 
-/** Leaves owed rows to the next sweep. */
-export async function putBack({ sql }: Db, ids: readonly number[]): Promise<void> {
-  await sql`
-    update outbox b set lease_until = now() where b.id = any(${[...ids]}::int8[]) and ${isOwed(sql, sql`b`)}`;
-}
-
 /**
  * Leaves jobs to the sweepers at once, for a process that relays none: ends their first lease, and sends the
  * notice of it. If it fails, the sweepers take them when that lease has ended.
@@ -134,6 +128,22 @@ export async function finishJobs(
     update outbox b set done_at = now() from (${QUEUED(sql, jobs)} order by outbox_id) j
     where b.id = j.outbox_id and ${isOwedTo(sql, sql`b`, sql`j.order_id`, ...queues)}`;
   return new Map(jobs.map(({ outboxId }) => [String(outboxId), true]));
+}
+
+/**
+ * Leaves the rows of a queue's jobs to the first sweep after a pause. They get the next number, so that a mark of their
+ * hand-over, which may come later, does not make the pause a lease.
+ */
+export async function putBack(
+  { sql }: Db,
+  jobs: readonly QueuedJob[],
+  queue: QueueName,
+  pauseMs: number,
+): Promise<void> {
+  await sql`
+    update outbox b set relays = relays + 1, lease_until = now() + make_interval(secs => ${pauseMs / 1_000})
+    from (${QUEUED(sql, jobs)} order by outbox_id) j
+    where b.id = j.outbox_id and ${isOwedTo(sql, sql`b`, sql`j.order_id`, queue)}`;
 }
 
 /** Deletes at most `limit` rows that were done more than `days` days ago; returns their number. */

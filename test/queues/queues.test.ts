@@ -1,15 +1,16 @@
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { JOB_ATTEMPTS } from '../../src/limits.ts';
+import { JOB_ATTEMPTS, JOB_BACKOFF_MS } from '../../src/limits.ts';
 import type { Clock } from '../../src/postgres/clock.ts';
 import type { QueueBackend } from '../../src/queues/backend.ts';
 import { fairShares } from '../../src/queues/fair-shares.ts';
 import { batchOf, type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import type { JobData, JobResult } from '../../src/queues/job-handler.ts';
 import { JobPace } from '../../src/queues/job-pace.ts';
-import { createQueues, migrateQueues, startWorker } from '../../src/queues/queues.ts';
+import { createQueues, migrateQueues, startWorker, type WorkerSettings } from '../../src/queues/queues.ts';
 import { createRelay } from '../../src/queues/relay.ts';
+import { OUTBOX_LEASE_SECONDS } from '../../src/store/outbox.ts';
 import type { OutboxRow } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useFreshDatabase } from '../harness/database.ts';
@@ -67,8 +68,9 @@ describe.each([
     const queues = createQueues(opened.backend, NO_MARKS, logger);
     const relay = createRelay(queues, storeOf(sql), new Set(), pace, () => true, Date, logger);
     const seen: JobData[] = [];
-    const left: number[] = [];
-    const putBack = async (ids: readonly number[]) => void left.push(...ids);
+    const left: { outboxId: number; pauseMs: number }[] = [];
+    const putBack: WorkerSettings['putBack'] = async (jobs, _queue, pauseMs) =>
+      void left.push(...jobs.map(({ outboxId }) => ({ outboxId, pauseMs })));
     const handle = async (data: JobData) => {
       seen.push(data);
       return results[seen.length - 1] ?? ({ kind: 'done' } as const);
@@ -104,17 +106,17 @@ describe.each([
     await expect.poll(() => seen.length).toBe(waits.length + 1);
   });
 
-  test.skipIf(!isThere)('where the clock is ahead, a job that is to run later is left to the sweeper', async () => {
-    const results = [
-      { kind: 'wait', forMs: 10 },
-      { kind: 'retry', reason: 'not_now' },
-    ] as const;
-    const { relay, seen, left } = world(results, 0, { now: () => Date.now() - 3_600_000 });
-    relay.relay([numbered(5)]);
-    await expect.poll(() => left).toEqual([row.id]);
-    relay.relay([numbered(6)]);
-    await expect.poll(() => left).toEqual([row.id, row.id]);
-    expect(seen).toHaveLength(2);
+  test.skipIf(!isThere)('where the clock is ahead, a job is left to the sweeper for its pause', async () => {
+    const retry = { kind: 'retry', reason: 'not_now' } as const;
+    const { relay, left } = world([{ kind: 'wait', forMs: 90_000 }, retry, retry, retry], 0, {
+      now: () => Date.now() - 3_600_000,
+    });
+    for (const [count, relays] of [5, 0, 6, 100].entries()) {
+      relay.relay([numbered(relays)]);
+      await expect.poll(() => left.length).toBe(count + 1);
+    }
+    const pauses = [90_000, JOB_BACKOFF_MS, JOB_BACKOFF_MS * 64, OUTBOX_LEASE_SECONDS * 1_000];
+    expect(left).toEqual(pauses.map((pauseMs) => ({ outboxId: row.id, pauseMs })));
   });
 
   test.skipIf(!isThere)('a worker that stops gives back a job that does not end, and another one does it', async () => {

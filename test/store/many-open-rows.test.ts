@@ -94,7 +94,7 @@ const sent = ({ id, orderId }: Job) => ({
 
 test.each<[what: string, work: (store: Store) => Promise<unknown>]>([
   ['hands jobs over', (s) => s.extendLease(charges)],
-  ['puts jobs back', (s) => s.putBack(idsOf(charges))],
+  ['puts jobs back', (s) => s.putBack(charges.map(queued), 'charge', 1_000)],
   ['leaves jobs to the sweepers', (s) => s.leaveToSweepers(idsOf(charges))],
   ['ends jobs', (s) => s.finishJobs(charges.map(queued), 'charge')],
   [

@@ -107,6 +107,18 @@ test('a row that was relayed again is not marked, as its queue may not have the 
   expect(await leaseOf(again)).toBeGreaterThanOrEqual(900);
 });
 
+test('a job that is put back has its pause, whatever marks its hand-over later', async () => {
+  const [id = 0, another] = await addRows([{ lease: 30 }, { lease: 900 }]);
+  const jobs = await sql`select id::int as "outboxId", order_id as "orderId" from outbox where id = ${id}`;
+  const jobOfNone = { outboxId: Number(another), orderId: newId() };
+  await storeOf(sql).putBack([...(jobs as unknown as QueuedJob[]), jobOfNone], 'sms', 120_000);
+  await storeOf(sql).extendLease([{ id, relays: 0 }]);
+  const [{ seconds } = {}] = await sql`
+    select extract(epoch from lease_until - now())::float8 as seconds from outbox where id = ${id}`;
+  expect(seconds).toBeCloseTo(120, -1.5);
+  expect(await leaseOf(another)).toBe(60 + 900);
+});
+
 test('leases end in parts, the earliest first, those of delayed rows too, and not those of done rows', async () => {
   const [later, now, soon, done] = await addRows([
     { run: 3_600, lease: 4_500 },

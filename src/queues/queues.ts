@@ -148,7 +148,8 @@ export function startWorker(
   const process = async (job: Job<JobBatch>, token?: string): Promise<void> => {
     const { left, result } = await runBatch(job.data, jobs.handle);
     if (result.kind === 'done') return;
-    for (const { orderId } of left) {
+    // In the pause that a vendor asked for, a queue without a rate gives jobs back thousands of times a second.
+    for (const { orderId } of result.kind === 'rate_limited' ? [] : left) {
       const reason = result.kind === 'retry' ? result.reason : undefined;
       logger.info({ queue: name, orderId, outcome: result.kind, reason }, 'a job is tried again later');
     }

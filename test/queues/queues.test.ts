@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { JOB_ATTEMPTS, JOB_BACKOFF_MS } from '../../src/limits.ts';
 import type { Clock } from '../../src/postgres/clock.ts';
 import type { QueueBackend } from '../../src/queues/backend.ts';
@@ -134,7 +134,9 @@ describe.each([
     await expect.poll(() => seen.length).toBe(2);
   });
 
-  test.skipIf(!isThere)('without a rate, too, no job begins in the pause that a vendor asked for', async () => {
+  test.skipIf(!isThere)('without a rate, too, no job begins in the pause of a vendor, and none is logged', async () => {
+    const lines = vi.spyOn(logger, 'info');
+    onTestFinished(() => lines.mockRestore());
     const queues = createQueues(opened.backend, NO_MARKS, logger);
     const queue = queues.get('text');
     const seen: number[] = [];
@@ -153,6 +155,7 @@ describe.each([
     // Both jobs of the batch are over, and it is back in the queue.
     await expect.poll(() => queue?.countWaiting()).toBe(1);
     expect(seen).toEqual([1]);
+    expect(lines).not.toHaveBeenCalled();
   });
 
   test.skipIf(!isThere)('the sweeper relays an unfinished job again under a new id', async () => {

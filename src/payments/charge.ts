@@ -32,7 +32,7 @@ export const ACCOUNT_REFUSED_PAUSE_SECONDS = 15 * 60;
  * Attempt that is not put off any more, after 20 hours of such pauses: the charge fails then, and those that a store or
  * an operator may ask for are left.
  */
-const MAX_PUT_OFF_ATTEMPT = MAX_PAYMENT_ATTEMPTS_EVER - (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS;
+export const MAX_PUT_OFF_ATTEMPT = MAX_PAYMENT_ATTEMPTS_EVER - (1 + MAX_STORE_CHARGE_RETRIES) * MAX_PAYMENT_ATTEMPTS;
 /** Time after which Stripe may forget an idempotency key. */
 const STRIPE_FORGETS_SECONDS = 24 * 3_600;
 
@@ -72,6 +72,7 @@ export function createChargeJob(deps: {
     store.openPaymentAttempts(
       jobs.map(({ orderId }) => orderId),
       MAX_PAYMENT_ATTEMPTS,
+      PAUSE,
     );
   const open = inBatches(openAttempts, ({ orderId }) => orderId, deps.orderLocks, isAwaited);
   const paid = (charges: readonly (PaidAttempt & JobData)[]) => store.recordPaid(charges);
@@ -86,6 +87,7 @@ export function createChargeJob(deps: {
       await finish(job);
       return { kind: 'done' };
     }
+    if (attempt.pauseSeconds > 0) return { kind: 'wait', forMs: Math.ceil(attempt.pauseSeconds * 1_000) };
     if (attempt.cardWaitSeconds !== null) return putBack(attempt, attempt.cardWaitSeconds, outboxId);
     // The time of the statement counts, in case the process was suspended during it.
     const keySeconds = attempt.ageSeconds + Math.max(0, clock.now() - openingMs) / 1_000;
@@ -170,6 +172,7 @@ export function createChargeJob(deps: {
   }
 }
 
+const PAUSE = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, endsAtAttempt: MAX_PUT_OFF_ATTEMPT };
 const PUT_OFF = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, allowed: MAX_PAYMENT_ATTEMPTS };
 const CARD_SPENT = 'card_declined_too_often';
 const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };

@@ -24,7 +24,18 @@ export type PaymentAttempt = {
    * Null where it may, as a first attempt of an order always may.
    */
   readonly cardWaitSeconds: number | null;
+  /** Seconds left of the pause after Stripe refused the account; then no attempt was opened. 0 for none. */
+  readonly pauseSeconds: number;
 };
+
+/** The pause of a charge that was put off. One that failed in place of that is tried again at once if asked for. */
+export type PutOffPause = {
+  readonly seconds: number;
+  /** The first attempt that is not put off any more. */
+  readonly endsAtAttempt: number;
+};
+
+const NO_PAUSE: PutOffPause = { seconds: 0, endsAtAttempt: 0 };
 
 /**
  * Opens the attempts to send now, by order: the attempt without a recorded result, else the one after the
@@ -32,20 +43,23 @@ export type PaymentAttempt = {
  * attempts are used up.
  *
  * @param maxAttempts attempts of an order, the first one included, unless an operator had it tried again
+ * @param pause before which no attempt follows one that was put off, however its job came
  */
 export async function openPaymentAttempts(
   { sql }: Db,
   orderIds: readonly string[],
   maxAttempts: number,
+  pause: PutOffPause = NO_PAUSE,
 ): Promise<Map<string, PaymentAttempt>> {
   const opened = new Map<string, PaymentAttempt>();
   let undecided = orderIds;
   // A statement that waits for a lock goes on with the snapshot from its start: it sees an attempt recorded
   // meanwhile as unrecorded, and misses one opened meanwhile. The next round reads them again.
   for (let round = 0; round <= maxAttempts; round++) {
-    const rows = await insertAttempts(sql, undecided, maxAttempts);
+    const rows = await insertAttempts(sql, undecided, maxAttempts, pause);
     for (const { status, ...attempt } of rows) {
-      if (status === 'sending' || attempt.cardWaitSeconds !== null) opened.set(attempt.orderId, attempt);
+      const isDecided = status === 'sending' || attempt.cardWaitSeconds !== null || attempt.pauseSeconds > 0;
+      if (isDecided) opened.set(attempt.orderId, attempt);
     }
     const found = new Set(rows.map(({ orderId }) => orderId));
     const missing = undecided.filter((id) => !found.has(id));
@@ -65,7 +79,12 @@ async function findSending(sql: Sql, orderIds: readonly string[]): Promise<strin
 /** An attempt and the status of its row. */
 type AttemptRow = PaymentAttempt & { readonly status: string | null };
 
-function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: number): Promise<AttemptRow[]> {
+function insertAttempts(
+  sql: Sql,
+  orderIds: readonly string[],
+  maxAttempts: number,
+  pause: PutOffPause,
+): Promise<AttemptRow[]> {
   const retries = sql`
     select id, stripe_payment_method_id from owed
     where attempt > 1 and attempt <= allowed and not is_sending and not was_put_off`;
@@ -74,9 +93,13 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
         ${cardOf(sql)} as stripe_payment_method_id,
         coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
-        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending, p.was_put_off
+        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending, p.was_put_off,
+        case when p.was_put_off and not p.is_sending and p.last < ${pause.endsAtAttempt}::int
+          then greatest(0, extract(epoch from p.settled_at - now()) + ${pause.seconds}::float8)
+          else 0 end::float8 as pause_seconds
       from orders o join retailers r on r.id = o.retailer_id cross join lateral (
-        select max(attempt) as last, coalesce(bool_or(status = 'sending'), false) as is_sending,
+        select max(attempt) as last, max(settled_at) as settled_at,
+          coalesce(bool_or(status = 'sending'), false) as is_sending,
           -- No bank was asked: the next attempt is the same try of the card.
           coalesce((array_agg(failure_code order by attempt desc))[1] = ${ACCOUNT_REFUSED}, false) as was_put_off
         from payments where order_id = o.id
@@ -94,7 +117,7 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
       select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending',
         case when was_put_off then ${ACCOUNT_REFUSED} end
       from owed
-      where attempt <= allowed and id not in (select id from cards)
+      where attempt <= allowed and pause_seconds = 0 and id not in (select id from cards)
       on conflict (order_id, attempt) do update set status = payments.status
       returning order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, first_sent_at
     )
@@ -102,9 +125,9 @@ function insertAttempts(sql: Sql, orderIds: readonly string[], maxAttempts: numb
       coalesce(amount_cents, owed.delivery_fee_cents) as "amountCents", opened.stripe_customer_id as "stripeCustomerId",
       opened.stripe_payment_method_id as "stripePaymentMethodId", opened.status,
       coalesce(extract(epoch from now() - first_sent_at), 0)::float8 as "ageSeconds",
-      cards.wait_seconds as "cardWaitSeconds"
+      cards.wait_seconds as "cardWaitSeconds", owed.pause_seconds as "pauseSeconds"
     from owed left join opened on opened.order_id = owed.id left join cards on cards.id = owed.id
-    where opened.order_id is not null or cards.id is not null`;
+    where opened.order_id is not null or cards.id is not null or owed.pause_seconds > 0`;
 }
 
 /** The payment statuses of orders, by their ids. */
@@ -243,8 +266,8 @@ export async function noteRepeatedFailure(
 /**
  * Puts a charge off that Stripe refused for the sake of the account, and did not make: the attempt has ended, and the
  * next one, with another key, is opened once the pause is over. It uses up none of the order's attempts, and is no
- * event: the charge is under way as before. The pause is the lease of the outbox row, which stays owed: a queue's own
- * job may come early.
+ * event: the charge is under way as before. The pause is the lease of the outbox row, which stays owed, since a queue's
+ * own job may come early; one that does opens no attempt.
  *
  * @param pause.allowed attempts of an order that has none of its own number
  * @returns false where the order has ended, which is not charged any more; true also where another job was faster

@@ -50,6 +50,7 @@ test('an attempt has the order’s fee and the store’s card, is stored before 
     ageSeconds: 0,
     isLast: false,
     cardWaitSeconds: null,
+    pauseSeconds: 0,
   });
   await storeOf(sql, 'test').setTier('standard', { feeCents: 5_000 });
   await storeOf(sql).setCard(store.retailerId, 'cus_2', 'pm_card_other');

@@ -48,9 +48,12 @@ export function bulkJobsOf(
 const dataOf = ({ id: outboxId, orderId, relays }: OutboxRow, isAwaited: boolean): JobData =>
   isAwaited ? { outboxId, orderId, relays, isAwaited } : { outboxId, orderId, relays };
 
-/** The same for the same rows alone: a queue takes no second job of an id that it has. */
+/**
+ * The same for the same rows alone: a queue takes no second job of an id that it has. Postgres may give the id of a row
+ * to that of another order after a failover, while the queue still has the first one's job, or keeps it as failed.
+ */
 function idOf(batch: readonly OutboxRow[]): string {
-  const names = batch.map(({ id, relays }) => `${id}-${relays}`);
+  const names = batch.map(({ id, relays, orderId }) => `${id}-${relays}-${orderId}`);
   const [first = '', ...others] = names;
   return others.length === 0 ? first : `${first}-${createHash('sha256').update(names.join()).digest('base64url')}`;
 }

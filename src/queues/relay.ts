@@ -183,7 +183,7 @@ export function createRelay(
     const fitting = fits ? rows : rows.filter(hasRoom);
     if (fitting.length === 0) return;
     await queue?.addBulk(bulkJobsOf(name, fitting, priorities, nowMs, hasReply));
-    marks.add(fitting.map(({ id, relays }) => ({ id, relays })));
+    marks.add(fitting.map(({ id, relays, orderId }) => ({ id, relays, orderId })));
   }
 
   function take(rows: readonly OutboxRow[]): void {

@@ -17,25 +17,28 @@ below(
 );
 
 /** A row as it was handed to a queue. */
-export type HandedOver = Pick<OutboxRow, 'id' | 'relays'>;
+export type HandedOver = Pick<OutboxRow, 'id' | 'relays' | 'orderId'>;
 
 const HANDED_OVER = rowsOf<HandedOver>([
   ['id', 'int8', ({ id }) => id],
   ['relays', 'int4', ({ relays }) => relays],
+  ['order_id', 'uuid', ({ orderId }) => orderId],
 ]);
 
 /**
  * Marks rows as handed to the queue: the sweeper leaves them alone until their lease ends. Done rows are left
  * out, and so are rows whose lease has ended, as the queue may have lost them since, and rows that were
- * relayed again: the queue may not have their next job, as where the process that made it was killed. The time is
- * that of the look at each row, since a lease can end while this statement waits for the row. Rows are locked in the
+ * relayed again: the queue may not have their next job, as where the process that made it was killed. So are those of
+ * other orders that have their ids after a failover of Postgres (`isOwedTo`). The time is that of the look at each row,
+ * since a lease can end while this statement waits for the row. Rows are locked in the
  * order of their ids, as by the statements that end them.
  */
 export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Promise<void> {
   await sql`
     update outbox o set lease_until = greatest(o.run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     from (${HANDED_OVER(sql, rows)} order by id) h
-    where o.id = h.id and o.relays = h.relays and ${isOwed(sql, sql`o`)} and o.lease_until > clock_timestamp()`;
+    where o.id = h.id and o.relays = h.relays and (o.order_id = h.order_id) is true
+      and ${isOwed(sql, sql`o`)} and o.lease_until > clock_timestamp()`;
 }
 
 /** The last row at which a part looked. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import type { EndedLeases, LastLease, QueuedJob } from '../../src/store/outbox.ts';
+import type { EndedLeases, HandedOver, LastLease, QueuedJob } from '../../src/store/outbox.ts';
 import type { QueueName } from '../../src/store/outbox-rows.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addOrder, addStoreRow } from '../harness/orders.ts';
@@ -35,6 +35,10 @@ const leaseOf = async (id: number | undefined): Promise<number> => {
     select extract(epoch from lease_until - run_at)::float8 as seconds from outbox where id = ${id ?? 0}`;
   return row?.seconds;
 };
+
+/** A row as it is handed over. */
+const rowOf = async (id: number | undefined): Promise<HandedOver> =>
+  (await sql`select id, relays, order_id as "orderId" from outbox where id = ${id ?? 0}`)[0] as never;
 
 test('only owed rows whose lease has ended are taken, and they are leased anew', async () => {
   const [expired, held, done] = await addRows([{ lease: -1 }, { lease: 60 }, { lease: -1, done: -1 }]);
@@ -74,7 +78,7 @@ test('a delayed row is leased from its due time', async () => {
     { run: -60, lease: 30 },
     { lease: 30, done: -1 },
   ]);
-  await storeOf(sql).extendLease([later, now, done].map((id) => ({ id: Number(id), relays: 0 })));
+  await storeOf(sql).extendLease(await Promise.all([later, now, done].map(rowOf)));
   expect(await leaseOf(later)).toBe(900);
   expect(await leaseOf(now)).toBeGreaterThanOrEqual(60 + 900);
   expect(await leaseOf(done)).toBe(60 + 30);
@@ -82,15 +86,16 @@ test('a delayed row is leased from its due time', async () => {
 
 test('a row whose lease has ended is not marked, as its queue may have lost it', async () => {
   const [ended] = await addRows([{ lease: -1 }]);
-  await storeOf(sql).extendLease([{ id: Number(ended), relays: 0 }]);
+  await storeOf(sql).extendLease([await rowOf(ended)]);
   expect(await leaseOf(ended)).toBe(60 - 1);
 });
 
 test('a lease that is ended while its row is being marked stays ended', async () => {
   const [id = 0] = await addRows([{ lease: 30 }]);
+  const row = await rowOf(id);
   const other = await openTransaction(database);
   await other.sql`select from outbox where id = ${id} for update`;
-  const marking = storeOf(sql).extendLease([{ id, relays: 0 }]);
+  const marking = storeOf(sql).extendLease([row]);
   await untilBlocked(database);
   await other.sql`update outbox set lease_until = clock_timestamp() where id = ${id}`;
   await other.commit();
@@ -98,21 +103,24 @@ test('a lease that is ended while its row is being marked stays ended', async ()
   expect((await storeOf(sql).takeExpired(10)).map((row) => row.id)).toEqual([id]);
 });
 
-test('a row that was relayed again is not marked, as its queue may not have the next job', async () => {
+test('a row that was relayed again, or is of another order, is not marked: its queue may lack its job', async () => {
   const [again] = await addRows([{ run: 20, lease: 50 }]);
   await sql`update outbox set relays = 1 where id = ${Number(again)}`;
-  await storeOf(sql).extendLease([{ id: Number(again), relays: 0 }]);
+  const row = await rowOf(again);
+  await storeOf(sql).extendLease([{ ...row, relays: 0 }]);
   expect(await leaseOf(again)).toBe(50 - 20);
-  await storeOf(sql).extendLease([{ id: Number(again), relays: 1 }]);
+  await storeOf(sql).extendLease([{ ...row, orderId: newId() }]);
+  expect(await leaseOf(again)).toBe(50 - 20);
+  await storeOf(sql).extendLease([row]);
   expect(await leaseOf(again)).toBeGreaterThanOrEqual(900);
 });
 
 test('a job that is put back has its pause, whatever marks its hand-over later', async () => {
   const [id = 0, another] = await addRows([{ lease: 30 }, { lease: 900 }]);
-  const jobs = await sql`select id::int as "outboxId", order_id as "orderId" from outbox where id = ${id}`;
+  const row = await rowOf(id);
   const jobOfNone = { outboxId: Number(another), orderId: newId() };
-  await storeOf(sql).putBack([...(jobs as unknown as QueuedJob[]), jobOfNone], 'sms', 120_000);
-  await storeOf(sql).extendLease([{ id, relays: 0 }]);
+  await storeOf(sql).putBack([{ ...row, outboxId: id }, jobOfNone], 'sms', 120_000);
+  await storeOf(sql).extendLease([row]);
   const [{ seconds } = {}] = await sql`
     select extract(epoch from lease_until - now())::float8 as seconds from outbox where id = ${id}`;
   expect(seconds).toBeCloseTo(120, -1.5);
@@ -214,7 +222,7 @@ test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: n
 const paid = { attempt: 1, paymentIntentId: 'pi_1' };
 const textsOf = (jobs: readonly QueuedJob[]) => jobs.map((job) => ({ ...job, ...sent }));
 test.each<[queue: QueueName, what: string, write: (jobs: readonly QueuedJob[]) => Promise<unknown>]>([
-  ['charge', 'are handed over', (jobs) => extendLease(jobs.map(({ outboxId }) => ({ id: outboxId, relays: 0 })))],
+  ['charge', 'are handed over', (jobs) => extendLease(jobs.map((job) => ({ ...job, id: job.outboxId, relays: 0 })))],
   ['charge', 'have nothing to do', (jobs) => finishJobs(jobs, 'charge')],
   ['charge', 'are paid', (jobs) => recordPaid(jobs.map((job) => ({ ...job, ...paid })))],
   ['sms', 'are sent', (jobs) => recordTexts(textsOf(jobs), SENDER)],

@@ -66,7 +66,7 @@ test.each([
   const ended = await storeOf(sql).cancelOrder(orderId, { retailerId: store.retailerId }, 'customer_request');
   const refund = ended?.outbox.find(({ queue }) => queue === 'refund');
   // Handed over, tried for two minutes, and left to its lease.
-  await storeOf(sql).extendLease([{ id: refund?.id ?? 0, relays: 0 }]);
+  await storeOf(sql).extendLease([{ id: refund?.id ?? 0, relays: 0, orderId }]);
   const isDue = async () =>
     (await sql`select lease_until <= now() as due from outbox where id = ${refund?.id ?? 0}`)[0];
   expect(await isDue()).toEqual({ due: false });

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { transform } from 'esbuild';
 import { describe, expect, test } from 'vitest';
@@ -35,6 +35,14 @@ describe.each(PAGES)('$path', ({ path, text }) => {
       /^(?:src|test|bench|scripts|migrations|docs|\.ci)\/[\w./-]*$/.test(code),
     );
     expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+
+  test('names what the file has in which it says that it is', () => {
+    const named = [...text.matchAll(/`(\w+)`\s+in\s+`((?:src|test|bench|migrations)\/[\w./-]+)`/g)];
+    const lost = named.filter(
+      ([, name, file = '']) => !new RegExp(`\\b${name}\\b`).test(readFileSync(join(ROOT, file), 'utf8')),
+    );
+    expect(lost.map(([words]) => words)).toEqual([]);
   });
 
   test('speaks of nobody as he or she', () => {

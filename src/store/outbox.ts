@@ -30,8 +30,10 @@ const HANDED_OVER = rowsOf<HandedOver>([
  * out, and so are rows whose lease has ended, as the queue may have lost them since, and rows that were
  * relayed again: the queue may not have their next job, as where the process that made it was killed. So are those of
  * other orders that have their ids after a failover of Postgres (`isOwedTo`). The time is that of the look at each row,
- * since a lease can end while this statement waits for the row. Rows are locked in the
- * order of their ids, as by the statements that end them.
+ * since a lease can end while this statement waits for the row. Rows are locked in the order of their ids, as by the
+ * statements that end the jobs of a queue. Those that record what became of charges also lock refunds (`refundIsDue`),
+ * in any order: where Postgres ends one for a deadlock, a charge is recorded by its next try, and a row that was not
+ * marked is relayed again.
  */
 export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Promise<void> {
   await sql`
@@ -55,7 +57,7 @@ export type EndedLeases = {
 /**
  * Ends the leases of a part of the owed rows, so that the sweeper relays them again. Rows whose lease ends first come
  * first. No queue had what is parked, which the same index has, so a part is bounded by what it looks at. Rows are
- * locked in the order of their ids, as by the statements that end them.
+ * locked in the order of their ids, as by `extendLease`.
  *
  * @param after the last row of the part before; null for the first part
  */

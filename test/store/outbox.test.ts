@@ -195,7 +195,7 @@ test('a job ends its own row once, and none of another order or queue that has i
 const byIndex = connect({ url: database.url, applicationName: 'test', max: 1, byIndex: true });
 afterAll(() => byIndex.end({ timeout: 1 }));
 const { recordPaid, recordDeclined, recordRefund, recordRefundRefused, recordUncharged } = storeOf(byIndex);
-const { recordTexts, recordOptionalTexts, recordDropoffs, extendLease, finishJobs } = storeOf(byIndex);
+const { recordTexts, recordOptionalTexts, recordDropoffs, extendLease, finishJobs, putBack } = storeOf(byIndex);
 const sent = { kind: 'delivered', result: { status: 'sent', sid: 'SM1' } } as const;
 const lost = { failureCode: 'lost_card', final: true };
 test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: number) => Promise<unknown>]>([
@@ -224,6 +224,7 @@ const textsOf = (jobs: readonly QueuedJob[]) => jobs.map((job) => ({ ...job, ...
 test.each<[queue: QueueName, what: string, write: (jobs: readonly QueuedJob[]) => Promise<unknown>]>([
   ['charge', 'are handed over', (jobs) => extendLease(jobs.map((job) => ({ ...job, id: job.outboxId, relays: 0 })))],
   ['charge', 'have nothing to do', (jobs) => finishJobs(jobs, 'charge')],
+  ['charge', 'are put back', (jobs) => putBack(jobs, 'charge', 0)],
   ['charge', 'are paid', (jobs) => recordPaid(jobs.map((job) => ({ ...job, ...paid })))],
   ['sms', 'are sent', (jobs) => recordTexts(textsOf(jobs), SENDER)],
   ['text', 'are sent', (jobs) => recordOptionalTexts(textsOf(jobs), SENDER)],
@@ -239,6 +240,27 @@ test.each<[queue: QueueName, what: string, write: (jobs: readonly QueuedJob[]) =
   expect(await other.sql`select id from outbox for update skip locked`).toHaveLength(jobs.length);
   await other.commit();
   await writing;
+});
+
+test('jobs of waits that end are locked in the order of their ids', async () => {
+  const store = await addStoreRow(sql);
+  const orders = [await addOrder(sql, store), await addOrder(sql, store)];
+  await sql`delete from outbox`;
+  for (const { orderId } of orders.toReversed()) {
+    const ids = await addRows([
+      { lease: 30, queue: 'locate' },
+      { lease: 30, queue: 'redispatch' },
+    ]);
+    await sql`update outbox set order_id = ${orderId} where id = any(${ids}::int8[])`;
+  }
+  const other = await openTransaction(database);
+  await other.sql`select from outbox where id = (select min(id) from outbox) for update`;
+  const ending = storeOf(byIndex).cancelWaiting(store.retailerId);
+  await untilBlocked(database);
+  expect(await other.sql`select id from outbox for update skip locked`).toHaveLength(4);
+  await other.commit();
+  expect(await ending).toHaveLength(2);
+  expect(await sql`select from outbox where queue <> 'refund' and done_at is null`).toEqual([]);
 });
 
 test('old done rows are deleted, up to a limit; owed ones never', async () => {

@@ -180,12 +180,13 @@ export const refundIsDue = (sql: Sql): Fragment => sql`, due as (
 
 /**
  * What ends a wait for a driver, for good and undelivered: its refund's job is written, and the job that would have
- * ended it and the one that locates the dropoff are done.
+ * ended it and the one that locates the dropoff are done, locked in the order of their ids (`extendLease`).
  */
 export const endOfWait = (sql: Sql) => ({
   jobs: refundJobAtEnd(sql),
   after: sql`, waited as (
-    update outbox b set done_at = coalesce(b.done_at, now()) from changed
-    where b.order_id = changed.id and b.queue in ('redispatch', 'locate')
+    update outbox b set done_at = coalesce(b.done_at, now()) where b.id = any(array(
+      select w.id from outbox w join changed on w.order_id = changed.id and w.queue in ('redispatch', 'locate')
+      order by w.id for no key update of w))
   )`,
 });

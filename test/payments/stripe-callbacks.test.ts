@@ -65,6 +65,7 @@ async function openStripe(live = false) {
       payment: id,
       pay: () => record({ status: 'paid', paymentIntentId: id }),
       fail: () => record({ status: 'declined', failureCode: 'lost_card', final: true }),
+      putOff: () => storeOf(sql).putOffCharge({ orderId, attempt: 1 }, jobId, { seconds: 60, allowed: 3 }),
       async deliver() {
         await storeOf(sql).pickUpOrder(orderId, driverId, UNSTAMPED);
         await storeOf(sql).deliverOrder(orderId, driverId, 'p.jpg', UNSTAMPED);
@@ -300,6 +301,23 @@ test('a charge that is found to be paid after its order was cancelled is owed a 
   for (const event of await stripe.taken()) await stripe.take(event);
   expect(await order.row()).toMatchObject({ payment_status: 'paid' });
   expect(await order.job('refund')).toEqual({ done_at: null });
+});
+
+test('so is one of an order that ended as not charged, as its charge was put off', async () => {
+  const { sql } = database;
+  const stripe = await openStripe();
+  const order = await stripe.charged();
+  await order.putOff();
+  await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
+  const [job] = await sql`select id from outbox where order_id = ${order.orderId} and queue = 'refund'`;
+  await storeOf(sql).recordUncharged(order.orderId, job?.id);
+  expect(await order.row()).toMatchObject({ payment_status: 'not_charged' });
+  for (const event of mixed(await stripe.taken(), 0)) await stripe.take(event);
+  expect(await order.row()).toMatchObject({ payment_status: 'paid', charge_id: order.payment });
+  const owed = await sql`
+    select 1 from outbox where order_id = ${order.orderId} and queue = 'refund' and done_at is null`;
+  expect(owed).toHaveLength(1);
+  expect(await storeOf(sql).openRefund(order.orderId)).toMatchObject({ kind: 'paid', paymentIntentId: order.payment });
 });
 
 test('a failure never makes a paid order failed, and has a late charge asked for at once', async () => {

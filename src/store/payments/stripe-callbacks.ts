@@ -28,10 +28,10 @@ export async function findPayment({ sql }: Db, orderId: string): Promise<KnownPa
 }
 
 /**
- * Records a charge that Stripe made, for an order that is not known to be paid: one whose result is missing,
- * or that counts as failed. The attempt is the one under way, else the last one. An order that ended
- * undelivered is owed its refund from then on. Null where the order has no attempt of this amount, or was
- * paid before.
+ * Records a charge that Stripe made, for an order that is not known to be paid: one whose result is missing, that
+ * counts as failed, or that ended as not charged after its attempts were put off. The attempt is the one under
+ * way, else the last one. An order that ended undelivered is owed its refund from then on. Null where the order
+ * has no attempt of this amount, or was paid before.
  */
 export function recordLatePaid(
   db: Db,
@@ -56,7 +56,7 @@ export function recordLatePaid(
   const update = sql`
     update orders set payment_status = 'paid', payment_failure_code = null, charge_id = ${paymentIntentId},
       sequence = sequence + 1
-    where id in (select order_id from recorded) and payment_status in ('processing', 'failed')
+    where id in (select order_id from recorded) and payment_status in ('processing', 'failed', 'not_charged')
       and (select count(*) from unproven) >= 0`;
   const jobs = refundJob(sql, sql`changed.status in ('cancelled', 'expired')`);
   // A refund that waited for the charge is due too. Of two jobs the later one finds the refund made, or refused.

@@ -9,8 +9,10 @@ import { triedLater, VENDOR_PAUSE_MS } from '../queues/job-limits.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { PaidAttempt, PaymentAttempt, PaymentResult } from '../store/payments/payments.ts';
 import type { Store } from '../store/store.ts';
+import type { Logger } from '../telemetry.ts';
 import { retryLater } from '../vendors/retry-later.ts';
 import type { ChargeLookup, ChargeOutcome, Charger } from './charger.ts';
+import { recordingFound } from './found-payment.ts';
 import { MAX_STORE_CHARGE_RETRIES } from './retry-charge.ts';
 
 /** Charges that one worker process runs at once. At most VENDOR_SOCKETS, the connections to Stripe. */
@@ -57,7 +59,14 @@ declare module '../queues/job-handler.ts' {
 export function createChargeJob(deps: {
   readonly store: Pick<
     Store,
-    'openPaymentAttempts' | 'recordPaid' | 'recordDeclined' | 'noteRepeatedFailure' | 'putOffCharge' | 'finishJobs'
+    | 'openPaymentAttempts'
+    | 'recordPaid'
+    | 'findPayment'
+    | 'recordLatePaid'
+    | 'recordDeclined'
+    | 'noteRepeatedFailure'
+    | 'putOffCharge'
+    | 'finishJobs'
   >;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
@@ -65,6 +74,7 @@ export function createChargeJob(deps: {
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'paymentRecorded'>;
   readonly clock: Clock;
+  readonly logger: Logger;
 }): JobHandler {
   const { store, stripe, clock } = deps;
   const isAwaited = (charge: Pick<JobData, 'isAwaited'>) => charge.isAwaited === true;
@@ -77,6 +87,7 @@ export function createChargeJob(deps: {
   const open = inBatches(openAttempts, ({ orderId }) => orderId, deps.orderLocks, isAwaited);
   const paid = (charges: readonly (PaidAttempt & JobData)[]) => store.recordPaid(charges);
   const recordPaid = inBatches(paid, ({ orderId }) => orderId, deps.orderLocks, isAwaited);
+  const recordFound = recordingFound(deps);
   const finish = finishing(store, 'charge');
 
   return async function chargeJob(job) {
@@ -121,10 +132,16 @@ export function createChargeJob(deps: {
   }
 
   /** False if the result was recorded before. */
-  async function record({ orderId, attempt }: PaymentAttempt, result: PaymentResult, job: JobData): Promise<boolean> {
+  async function record(
+    { orderId, attempt, amountCents }: PaymentAttempt,
+    result: PaymentResult,
+    job: JobData,
+  ): Promise<boolean> {
     if (result.status === 'paid') {
       const { paymentIntentId } = result;
-      return (await recordPaid({ ...job, attempt, paymentIntentId })) !== null;
+      if (await recordPaid({ ...job, attempt, paymentIntentId })) return true;
+      // Another worker may have put the attempt off meanwhile, and the order may have ended as not charged.
+      return (await recordFound({ orderId, attempt, paymentIntentId, amountCents })) === 'done';
     }
     const changed = await store.recordDeclined({ orderId, attempt }, result, job.outboxId);
     if (changed) deps.relay.relay(changed.outbox);

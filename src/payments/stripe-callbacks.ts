@@ -5,6 +5,7 @@ import type { ChangedOrder } from '../store/orders/changes.ts';
 import type { StripeRefund } from '../store/payments/stripe-callbacks.ts';
 import type { Store } from '../store/store.ts';
 import type { Logger } from '../telemetry.ts';
+import { recordingFound } from './found-payment.ts';
 import type { PaidOrder, StripeAccount } from './stripe-account.ts';
 import type { StripeEvent, StripeNews } from './stripe-events.ts';
 
@@ -66,6 +67,7 @@ export function createStripeCallbacks(parts: {
   readonly logger: Logger;
 }): StripeCallbacks {
   const { store, stripe, logger } = parts;
+  const recordFound = recordingFound(parts);
 
   function act(news: StripeNews, createdAt: Date): Promise<CallbackOutcome> {
     switch (news.kind) {
@@ -94,16 +96,8 @@ export function createStripeCallbacks(parts: {
     return card.kind === 'none' ? 'unknown' : toOutcome(await store.setCardOf(retailerId, card, at));
   }
 
-  async function chargePaid(charge: News<'charge_paid'>): Promise<CallbackOutcome> {
-    const known = isId(charge.orderId) ? await store.findPayment(charge.orderId) : null;
-    if (!known) return 'unknown';
-    if (known.chargeId !== null) {
-      if (known.chargeId === charge.paymentIntentId) return 'unchanged';
-      logger.error({ orderId: charge.orderId }, 'an order was charged twice: refund one payment in Stripe');
-      return 'conflict';
-    }
-    return toOutcome(relayed(await store.recordLatePaid(charge)));
-  }
+  const chargePaid = async (charge: News<'charge_paid'>): Promise<CallbackOutcome> =>
+    isId(charge.orderId) ? recordFound(charge) : 'unknown';
 
   /** Which attempt failed only its key tells, under which the job asks. */
   async function chargeFailed({ orderId }: News<'charge_failed'>): Promise<CallbackOutcome> {

@@ -52,6 +52,8 @@ function openWorker(bank: Bank, pause: Pause) {
       openPaymentAttempts: paused('open', store.openPaymentAttempts),
       recordPaid: paused('record paid', store.recordPaid),
       recordDeclined: paused('record declined', store.recordDeclined),
+      findPayment: store.findPayment,
+      recordLatePaid: store.recordLatePaid,
       noteRepeatedFailure: store.noteRepeatedFailure,
       putOffCharge: store.putOffCharge,
     },

@@ -24,21 +24,31 @@ const database = await useFreshDatabase();
 
 /** An assigned order, Stripe's stand-in, and the charge job as the worker builds it. */
 async function world(
-  options: { paymentMethod?: string | null; faults?: FaultOrder; loseWrites?: number; standsStillMs?: number } = {},
+  options: {
+    paymentMethod?: string | null;
+    faults?: FaultOrder;
+    loseWrites?: number;
+    standsStillMs?: number;
+    /** What another worker does between the answer of the charge and its record. */
+    meanwhile?: (tables: ReturnType<typeof storeOf>, orderId: string, outboxId: number) => Promise<unknown>;
+  } = {},
 ) {
   const { sql } = database;
-  const { paymentMethod = 'pm_card_visa', faults = {} } = options;
+  const { paymentMethod = 'pm_card_visa', faults = {}, meanwhile } = options;
   const standIn = await stripeStandIn({ searchLagMs: 0 }, faults);
   const stripe = chargerOf(standIn.url);
   const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
   const recorded: string[] = [];
+  const lines: unknown[] = [];
+  const line = (fields: object, message: string) => void lines.push({ ...fields, message });
   let lose = options.loseWrites ?? 0;
   let stoodStillMs = 0;
   const tables = storeOf(sql);
   const dieBefore = <Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) => {
     return async (...args: Args): Promise<Result> => {
       if (lose-- > 0) throw new Error('the worker died before the write');
+      await meanwhile?.(tables, orderId, jobs.charge?.id ?? 0);
       return write(...args);
     };
   };
@@ -60,6 +70,7 @@ async function world(
     relay: { relay: () => undefined },
     events,
     clock: { now: () => Date.now() + stoodStillMs },
+    logger: { debug: line, info: line, warn: line, error: line },
   });
   const run = (outboxId = jobs.charge?.id ?? 0) => job({ orderId, outboxId });
   /** The charges at Stripe for the order; a replayed key makes no other one. */
@@ -69,7 +80,8 @@ async function world(
     );
   const outbox = async () =>
     (await sql`select done_at, failure_code from outbox where id = ${jobs.charge?.id ?? 0}`)[0];
-  return { store, run, recorded, orderId, row: () => orderRow(sql, orderId), paidInLedger, outbox, stripe, standIn };
+  const row = () => orderRow(sql, orderId);
+  return { store, run, recorded, lines, orderId, row, paidInLedger, outbox, stripe, standIn };
 }
 
 test('a good card is charged the stored fee and the order says paid', async () => {
@@ -277,6 +289,67 @@ test('a charge that Stripe refuses the account is put off once, whoever hears of
   await storeOf(database.sql).cancelOrder(orderId, 'operator', 'other');
   await run();
   expect(standIn.entries()).toHaveLength(sent);
+});
+
+const putOff = (tables: ReturnType<typeof storeOf>, orderId: string, outboxId: number) =>
+  tables.putOffCharge({ orderId, attempt: 1 }, outboxId, { seconds: 60, allowed: 3 });
+
+test('a charge that was made while another worker put it off is recorded, and refunded if its order has ended', async () => {
+  const going = await world({ meanwhile: putOff });
+  expect(await going.run()).toEqual({ kind: 'done' });
+  expect([(await going.row()).payment_status, going.recorded]).toEqual(['paid', ['paid']]);
+  expect((await going.outbox())?.done_at).toBeInstanceOf(Date);
+
+  const ended = await world({
+    async meanwhile(tables, orderId, outboxId) {
+      await putOff(tables, orderId, outboxId);
+      await tables.cancelOrder(orderId, 'operator', 'other');
+      await tables.recordUncharged(orderId, 0);
+    },
+  });
+  await ended.run();
+  expect((await ended.row()).payment_status).toBe('paid');
+  expect(await storeOf(database.sql).openRefund(ended.orderId)).toMatchObject({ kind: 'paid' });
+  expect([...going.lines, ...ended.lines]).toEqual([]);
+});
+
+test('of a charge that was put off while it was made, a second payment is an error that names both', async () => {
+  const { sql } = database;
+  const open = (orderId: string) => storeOf(sql).openPaymentAttempts([orderId], 3);
+  const sending = await world({
+    async meanwhile(tables, orderId, outboxId) {
+      await putOff(tables, orderId, outboxId);
+      await open(orderId);
+    },
+  });
+  await sending.run();
+  const { orderId, lines } = sending;
+  expect([(await sending.row()).payment_status, lines]).toEqual([
+    'paid',
+    [{ orderId, attempt: 1, otherAttempt: 2, message: expect.stringContaining('may be charged twice') }],
+  ]);
+
+  const paid = await world({
+    async meanwhile(tables, orderId, outboxId) {
+      await putOff(tables, orderId, outboxId);
+      await open(orderId);
+      await tables.recordPaid([{ orderId, attempt: 2, paymentIntentId: 'pi_2', outboxId }]);
+    },
+  });
+  await paid.run();
+  const payments = { chargeId: 'pi_2', otherChargeId: expect.stringMatching(/^pi_/) };
+  const message = expect.stringContaining('was charged twice');
+  expect([(await paid.row()).charge_id, paid.lines]).toEqual([
+    'pi_2',
+    [{ orderId: paid.orderId, ...payments, message }],
+  ]);
+});
+
+test('a decline of a charge that another worker put off ends no job, and the next attempt follows', async () => {
+  const { run, row, outbox, orderId } = await world({ paymentMethod: 'pm_card_chargeDeclined', meanwhile: putOff });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).payment_status, await outbox()]).toEqual(['processing', { done_at: null, failure_code: null }]);
+  expect((await storeOf(database.sql).openPaymentAttempts([orderId], 3)).get(orderId)?.attempt).toBe(2);
 });
 
 test('charges that were put off for the account count as no tries of their card, and end as never charged', async () => {

@@ -198,6 +198,9 @@ const { recordPaid, recordDeclined, recordRefund, recordRefundRefused, recordUnc
 const { recordTexts, recordOptionalTexts, recordDropoffs, extendLease, finishJobs, putBack } = storeOf(byIndex);
 const sent = { kind: 'delivered', result: { status: 'sent', sid: 'SM1' } } as const;
 const lost = { failureCode: 'lost_card', final: true };
+/** An attempt that is being sent, without which a result ends no job. */
+const addAttempt = (orderId: string) =>
+  sql`insert into payments (order_id, attempt, amount_cents, status) values (${orderId}, 1, 799, 'sending')`;
 test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: number) => Promise<unknown>]>([
   ['charge', 'paid', (orderId, outboxId) => recordPaid([{ orderId, attempt: 1, paymentIntentId: 'pi_1', outboxId }])],
   ['charge', 'declined', (orderId, outboxId) => recordDeclined({ orderId, attempt: 1 }, lost, outboxId)],
@@ -215,6 +218,7 @@ test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: n
   expect(await sql`select done_at from outbox where id = ${id}`).toEqual([{ done_at: null }]);
   await sql`update orders set payment_status = 'processing' where id = ${orderId}`;
   await sql`update outbox set order_id = ${orderId} where id = ${id}`;
+  if (queue === 'charge') await addAttempt(orderId);
   await record(orderId, id);
   expect(await sql`select done_at from outbox where id = ${id}`).toEqual([{ done_at: expect.any(Date) }]);
 });
@@ -230,14 +234,21 @@ test.each<[queue: QueueName, what: string, write: (jobs: readonly QueuedJob[]) =
   ['text', 'are sent', (jobs) => recordOptionalTexts(textsOf(jobs), SENDER)],
   ['locate', 'are located', (jobs) => recordDropoffs(jobs.map((job) => ({ ...job, dropoff: null })))],
 ])('rows of jobs of %s that %s are locked in the order of their ids', async (queue, _what, write) => {
-  await addRows(Array.from({ length: 3 }, () => ({ lease: 30, queue })));
-  const rows = await sql`select id as "outboxId", order_id as "orderId" from outbox order by id desc`;
+  for (const id of await addRows(Array.from({ length: 3 }, () => ({ lease: 30, queue })))) {
+    if (queue !== 'charge') continue;
+    const { orderId } = await addOrder(sql, await addStoreRow(sql));
+    await addAttempt(orderId);
+    await sql`update outbox set order_id = ${orderId} where id = ${id}`;
+  }
+  const rows = await sql`
+    select id as "outboxId", order_id as "orderId" from outbox where queue = ${queue} order by id desc`;
   const jobs = rows as unknown as QueuedJob[];
   const other = await openTransaction(database);
   await other.sql`select from outbox where id = ${jobs.at(-1)?.outboxId ?? 0} for update`;
   const writing = write(jobs);
   await untilBlocked(database);
-  expect(await other.sql`select id from outbox for update skip locked`).toHaveLength(jobs.length);
+  const free = await other.sql`select id from outbox where queue = ${queue} for update skip locked`;
+  expect(free).toHaveLength(jobs.length);
   await other.commit();
   await writing;
 });

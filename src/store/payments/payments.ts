@@ -187,6 +187,8 @@ export function recordPaid(db: Db, paid: readonly PaidAttempt[]): Promise<Map<st
     ), job as (
       update outbox b set done_at = now() from input i
       where b.id = i.outbox_id and ${isOwedTo(sql, sql`b`, sql`i.order_id`, 'charge')}
+        -- An attempt that another worker put off meanwhile is owed the next one, from this row.
+        and i.order_id = any (array(select order_id from recorded))
     )`;
   const update = sql`
     update orders o set payment_status = 'paid', payment_failure_code = null, charge_id = s.intent,
@@ -237,8 +239,8 @@ export function recordDeclined(
     ), job as (
       update outbox set done_at = now(), failure_code = ${failureCode}, failure_says = ${says ?? null}
       where id = ${outboxId} and ${isOwedTo(sql, sql`outbox`, orderId, 'charge')} and ${final}
-        -- Another worker that sends the charge meanwhile works from this row.
-        and (${attempt !== null} or exists (select from recorded))
+        -- Another worker that sends the charge meanwhile, or put it off, works from this row.
+        and exists (select from recorded)
     )${final ? lockStore(sql) : sql``}`;
   const later = retryAfterSeconds !== null && final ? { retry_after_seconds: retryAfterSeconds } : {};
   const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode, ...later } };

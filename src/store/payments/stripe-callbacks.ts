@@ -12,6 +12,8 @@ import { lockUnproven, proveAgain } from './unproven.ts';
 export type KnownPayment = {
   readonly paymentStatus: string;
   readonly chargeId: string | null;
+  /** The attempt under way. */
+  readonly sendingAttempt: number | null;
   /** Cents of the refunds that Stripe told of and that did not fail. */
   readonly refundedCents: number;
 };
@@ -20,11 +22,13 @@ export type KnownPayment = {
 export async function findPayment({ sql }: Db, orderId: string): Promise<KnownPayment | null> {
   const [row] = await sql`
     select o.payment_status, o.charge_id,
+      (select max(attempt) from payments p where p.order_id = o.id and p.status = 'sending') as sending_attempt,
       (select coalesce(sum(amount_cents), 0)::int from stripe_refunds f where f.order_id = o.id and f.status <> 'failed')
         as refunded_cents
     from orders o where o.id = ${orderId} and o.status <> 'void'`;
   if (!row) return null;
-  return { paymentStatus: row.payment_status, chargeId: row.charge_id, refundedCents: row.refunded_cents };
+  const { payment_status: paymentStatus, charge_id: chargeId, sending_attempt: sendingAttempt } = row;
+  return { paymentStatus, chargeId, sendingAttempt, refundedCents: row.refunded_cents };
 }
 
 /**

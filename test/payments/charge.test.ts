@@ -375,6 +375,25 @@ test('charges that were put off for the account count as no tries of their card,
   expect(opened).toHaveLength(MAX_CARD_DECLINES + 1);
 });
 
+test('a charge that was put off after a bank declined it meets the limit of its card', async () => {
+  const { sql } = database;
+  const paymentMethod = 'pm_at_its_limit';
+  const store = await addStoreRow(sql, { customer: 'cus_1', paymentMethod });
+  const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+  const tables = storeOf(sql);
+  const open = async () => (await tables.openPaymentAttempts([orderId], 3)).get(orderId);
+  const outboxId = jobs.charge?.id ?? 0;
+  await open();
+  await tables.recordDeclined({ orderId, attempt: 1 }, { failureCode: 'try_again_later', final: false }, outboxId);
+  await open();
+  await tables.putOffCharge({ orderId, attempt: 2 }, outboxId, { seconds: 0, allowed: 3 });
+  await sql`
+    insert into payments (order_id, attempt, amount_cents, stripe_payment_method_id, status, failure_code)
+    select gen_random_uuid(), 1, 799, ${paymentMethod}, 'declined', 'lost_card'
+    from generate_series(2, ${MAX_CARD_DECLINES})`;
+  expect(await open()).toMatchObject({ attempt: 3, cardWaitSeconds: expect.any(Number) });
+});
+
 test('a charge that Stripe refuses the account is not sent again for an order that has ended', async () => {
   const refused = { kind: 'status', status: 400, effect: 'before', sticky: false } as const;
   const { run, row, orderId, standIn } = await world({

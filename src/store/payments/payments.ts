@@ -87,21 +87,22 @@ function insertAttempts(
 ): Promise<AttemptRow[]> {
   const retries = sql`
     select id, stripe_payment_method_id from owed
-    where attempt > 1 and attempt <= allowed and not is_sending and not was_put_off`;
+    where attempt > 1 and attempt <= allowed and not is_sending and not is_first_try`;
   return sql<AttemptRow[]>`
     with owed as materialized (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,
         ${cardOf(sql)} as stripe_payment_method_id,
         coalesce(o.payment_attempts_allowed, ${maxAttempts}) as allowed,
-        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending, p.was_put_off,
+        coalesce(p.last, 0) + case when p.is_sending then 0 else 1 end as attempt, p.is_sending, p.is_first_try,
         case when p.was_put_off and not p.is_sending and p.last < ${pause.endsAtAttempt}::int
           then greatest(0, extract(epoch from p.settled_at - now()) + ${pause.seconds}::float8)
           else 0 end::float8 as pause_seconds
       from orders o join retailers r on r.id = o.retailer_id cross join lateral (
         select max(attempt) as last, max(settled_at) as settled_at,
           coalesce(bool_or(status = 'sending'), false) as is_sending,
-          -- No bank was asked: the next attempt is the same try of the card.
-          coalesce((array_agg(failure_code order by attempt desc))[1] = ${ACCOUNT_REFUSED}, false) as was_put_off
+          coalesce((array_agg(failure_code order by attempt desc))[1] = ${ACCOUNT_REFUSED}, false) as was_put_off,
+          -- No bank was asked for any of them: the next attempt is the first try of the card.
+          coalesce(bool_and(failure_code is not distinct from ${ACCOUNT_REFUSED}), false) as is_first_try
         from payments where order_id = o.id
       ) p
       where o.id = any(${[...orderIds]}::uuid[]) and o.payment_status = 'processing'
@@ -115,7 +116,7 @@ function insertAttempts(
         (order_id, attempt, amount_cents, stripe_customer_id, stripe_payment_method_id, status, failure_code)
       -- Until it has a result of its own it counts as no other try of its card.
       select id, attempt, delivery_fee_cents, stripe_customer_id, stripe_payment_method_id, 'sending',
-        case when was_put_off then ${ACCOUNT_REFUSED} end
+        case when is_first_try then ${ACCOUNT_REFUSED} end
       from owed
       where attempt <= allowed and pause_seconds = 0 and id not in (select id from cards)
       on conflict (order_id, attempt) do update set status = payments.status

@@ -3,7 +3,7 @@ import Stripe from 'stripe';
 import { retryAfterSeconds } from '../domain/stripe-declines.ts';
 import { below, MAX_PAYMENT_ATTEMPTS, MAX_PAYMENT_ATTEMPTS_EVER } from '../limits.ts';
 import { createHttpExchange, ExchangeError } from '../vendors/http-exchange.ts';
-import { retryLater } from '../vendors/retry-later.ts';
+import { type RetryLater, retryLater } from '../vendors/retry-later.ts';
 import { vendorWords } from '../vendors/vendor-words.ts';
 import type { CancelOutcome, ChargeLookup, ChargeOutcome, ChargeRequest, Charger, RefundOutcome } from './charger.ts';
 import { type CreateIntent, openChargeCall } from './stripe-charge.ts';
@@ -37,7 +37,8 @@ export function createStripeCharger(options: StripeOptions): Charger {
 async function charge(stripe: Stripe, createIntent: CreateIntent, request: ChargeRequest): Promise<ChargeOutcome> {
   const intent = await createIntent(request);
   // A replayed reply is as old as the first one; only a retrieval shows what became of a payment in progress.
-  return fromIntent(intent.status === 'processing' ? await stripe.paymentIntents.retrieve(intent.id) : intent);
+  if (intent.status !== 'processing') return fromIntent(intent);
+  return lookUp(async () => fromIntent(await stripe.paymentIntents.retrieve(intent.id)));
 }
 
 async function searchCharge(stripe: Stripe, orderId: string): Promise<ChargeLookup> {
@@ -47,9 +48,14 @@ async function searchCharge(stripe: Stripe, orderId: string): Promise<ChargeLook
 }
 
 /** A look-up that Stripe refuses says nothing of the charge, which may have been made. */
-async function lookUp(call: () => Promise<ChargeLookup>): Promise<ChargeLookup> {
-  const found = await outcomeOf(call);
-  return found.kind === 'account_refused' ? retryLater('misconfigured') : found;
+async function lookUp<Found>(call: () => Promise<Found>): Promise<Found | RetryLater> {
+  try {
+    return await call();
+  } catch (error) {
+    const refused = toOutcome(error);
+    if (refused.kind === 'retry_later') return refused;
+    return retryLater(refused.kind === 'account_refused' ? 'misconfigured' : 'in_progress');
+  }
 }
 
 /** The list has no lag, but no filter by order. */
@@ -127,10 +133,14 @@ async function outcomeOf<Outcome>(call: () => Promise<Outcome>): Promise<Outcome
   try {
     return await call();
   } catch (error) {
-    if (error instanceof ExchangeError) return error.outcome;
-    if (!(error instanceof Stripe.errors.StripeError)) throw error;
-    return outcomeOfError(error);
+    return toOutcome(error);
   }
+}
+
+function toOutcome(error: unknown): ChargeOutcome {
+  if (error instanceof ExchangeError) return error.outcome;
+  if (!(error instanceof Stripe.errors.StripeError)) throw error;
+  return outcomeOfError(error);
 }
 
 /** What an error of Stripe's says of a charge. */

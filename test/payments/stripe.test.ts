@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import Stripe from 'stripe';
@@ -302,6 +303,20 @@ test('a payment that a bank is still working on is not taken for paid', async ()
   const { charger } = await world();
   const outcome = await charger.charge(request({ paymentMethodId: 'pm_sandbox_processing' }));
   expect(outcome).toMatchObject({ kind: 'retry_later', reason: 'in_progress' });
+});
+
+test.each([
+  [404, { code: 'resource_missing', message: 'No such payment_intent', param: 'intent' }, 'in_progress'],
+  [400, { message: 'Your account cannot currently make charges.' }, 'misconfigured'],
+])('of such a payment a read that Stripe refuses with %i %j says nothing', async (status, error, reason) => {
+  const server = http.createServer(({ method }, reply) => {
+    const isRead = method === 'GET';
+    const refusal = { error: { ...error, type: 'invalid_request_error' } };
+    reply.writeHead(isRead ? status : 200, { Connection: 'close' });
+    reply.end(JSON.stringify(isRead ? refusal : { id: 'pi_1', status: 'processing' }));
+  });
+  const charger = chargerOf((await listenInTest(server)).url);
+  expect(await charger.charge(request())).toMatchObject({ kind: 'retry_later', reason });
 });
 
 test('an order’s charge is found by the order, the paid one before the declined', async () => {

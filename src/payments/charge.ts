@@ -108,10 +108,11 @@ export function createChargeJob(deps: {
     }
     const isLookUp = untilLookUp <= 0;
     const sent = await send(attempt, isLookUp);
-    const isReplay = sent.kind === 'retry_later' && sent.reason === 'replayed_error';
-    const outcome = isReplay ? await lookUp(attempt, keySeconds) : sent;
+    // An answer that went astray may have been of a charge that was made.
+    const isUnclear = isReplay(sent) || (sent.kind === 'account_refused' && attempt.ageSeconds > 0);
+    const outcome = isUnclear ? await lookUp(attempt, keySeconds, sent) : sent;
     // Stripe bounds what is looked up by itself: charges go on.
-    if ((isLookUp || isReplay) && outcome.kind === 'retry_later' && outcome.rateLimited)
+    if ((isLookUp || isUnclear) && outcome.kind === 'retry_later' && outcome.rateLimited)
       return { kind: 'wait', forMs: VENDOR_PAUSE_MS };
     const isPutOff = outcome.kind === 'account_refused' && attempt.attempt < MAX_PUT_OFF_ATTEMPT;
     if (isPutOff && (await store.putOffCharge(attempt, outboxId, PUT_OFF))) return { kind: 'done' };
@@ -167,25 +168,27 @@ export function createChargeJob(deps: {
   }
 
   /**
-   * What became of an attempt whose key repeats a failure. Stripe may finish later what failed, so that there is
-   * no charge counts only a while after the failure was repeated first. A decline may be that of an earlier attempt.
+   * What became of an attempt whose key repeats a failure, or is refused for the account's sake when it is sent again.
+   * Stripe may finish later what failed, so that there is no charge counts only a while after the failure was repeated
+   * first. A decline may be that of an earlier attempt.
    */
-  async function lookUp(attempt: PaymentAttempt, ageSeconds: number): Promise<ChargeOutcome> {
+  async function lookUp(attempt: PaymentAttempt, ageSeconds: number, sent: ChargeOutcome): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId } = attempt;
     const found = await stripe.findRecentCharge({ orderId, customerId: stripeCustomerId ?? '', ageSeconds });
     if (found.kind === 'paid' || found.kind === 'retry_later') return found;
     if (attempt.attempt === 1 && found.kind !== 'not_found' && found.kind !== 'unfinished') return found;
+    if (!isReplay(sent)) return giveUp(found, sent);
     const repeatedSeconds = await store.noteRepeatedFailure(attempt);
     return repeatedSeconds < STRIPE_QUIET_SECONDS ? retryLater('replayed_error') : giveUp(found);
   }
 
   /** Lets the next key be sent, once Stripe has cancelled each payment that it might finish beside that. */
-  async function giveUp(found: ChargeLookup): Promise<ChargeOutcome> {
+  async function giveUp(found: ChargeLookup, given: ChargeOutcome = NEVER_ARRIVED): Promise<ChargeOutcome> {
     for (const paymentIntentId of found.kind === 'unfinished' ? found.paymentIntentIds : []) {
       const outcome = await stripe.cancel(paymentIntentId);
       if (outcome.kind !== 'canceled') return outcome;
     }
-    return NEVER_ARRIVED;
+    return given;
   }
 }
 
@@ -193,6 +196,8 @@ const PAUSE = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, endsAtAttempt: MAX_PUT_O
 const PUT_OFF = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, allowed: MAX_PAYMENT_ATTEMPTS };
 const CARD_SPENT = 'card_declined_too_often';
 const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };
+
+const isReplay = (sent: ChargeOutcome): boolean => sent.kind === 'retry_later' && sent.reason === 'replayed_error';
 
 function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResult | JobResult {
   switch (outcome.kind) {

@@ -375,6 +375,14 @@ test('charges that were put off for the account count as no tries of their card,
   expect(opened).toHaveLength(MAX_CARD_DECLINES + 1);
 });
 
+test('a charge that Stripe made, and refuses when it is sent again as its answer was lost, is found', async () => {
+  const refused = { kind: 'status', status: 400, effect: 'before', sticky: false } as const;
+  const { run, row, paidInLedger } = await world({ faults: { next: [{ kind: 'reset', effect: 'after' }, refused] } });
+  expect(await run()).toMatchObject({ kind: 'retry' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).payment_status, paidInLedger().length]).toEqual(['paid', 1]);
+});
+
 test('a charge that was put off after a bank declined it meets the limit of its card', async () => {
   const { sql } = database;
   const paymentMethod = 'pm_at_its_limit';

@@ -110,7 +110,7 @@ export function createChargeJob(deps: {
     const sent = await send(attempt, isLookUp);
     // An answer that went astray may have been of a charge that was made.
     const isUnclear = isReplay(sent) || (sent.kind === 'account_refused' && attempt.ageSeconds > 0);
-    const outcome = isUnclear ? await lookUp(attempt, keySeconds, sent) : sent;
+    const outcome = isUnclear ? await lookUp(attempt, openingMs - attempt.ageSeconds * 1_000, sent) : sent;
     // Stripe bounds what is looked up by itself: charges go on.
     if ((isLookUp || isUnclear) && outcome.kind === 'retry_later' && outcome.rateLimited)
       return { kind: 'wait', forMs: VENDOR_PAUSE_MS };
@@ -172,9 +172,9 @@ export function createChargeJob(deps: {
    * Stripe may finish later what failed, so that there is no charge counts only a while after the failure was repeated
    * first. A decline may be that of an earlier attempt.
    */
-  async function lookUp(attempt: PaymentAttempt, ageSeconds: number, sent: ChargeOutcome): Promise<ChargeOutcome> {
+  async function lookUp(attempt: PaymentAttempt, sentAtMs: number, sent: ChargeOutcome): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId } = attempt;
-    const found = await stripe.findRecentCharge({ orderId, customerId: stripeCustomerId ?? '', ageSeconds });
+    const found = await stripe.findRecentCharge({ orderId, customerId: stripeCustomerId ?? '', sentAtMs });
     if (found.kind === 'paid' || found.kind === 'retry_later') return found;
     if (attempt.attempt === 1 && found.kind !== 'not_found' && found.kind !== 'unfinished') return found;
     if (!isReplay(sent)) return giveUp(found, sent);

@@ -63,13 +63,13 @@ export type Charger = {
    */
   findCharge(orderId: string): Promise<ChargeLookup>;
   /**
-   * The same for an attempt first sent `ageSeconds` ago, without a lag, from the payments of its customer since
-   * then. For a key under which only a failure is repeated.
+   * The same for an attempt first sent at a time of the database's clock, without a lag, from the payments of its
+   * customer since then. For a key under which only a failure is repeated.
    */
   findRecentCharge(attempt: {
     readonly orderId: string;
     readonly customerId: string;
-    readonly ageSeconds: number;
+    readonly sentAtMs: number;
   }): Promise<ChargeLookup>;
   /** Cancels a payment without a result, unless it was paid meanwhile. */
   cancel(paymentIntentId: string): Promise<CancelOutcome>;

@@ -13,8 +13,11 @@ import { openStripe, type StripeOptions, withoutAnswer } from './stripe-http.ts'
 const MAX_CHARGES_SEARCHED = 100;
 /** Payments of one customer that are listed at most to find one; a store with more has its search, a day later. */
 const MAX_CHARGES_LISTED = 1_000;
-/** Time by which the list begins before a charge was sent. Above MAX_CLOCK_DIFFERENCE_MS. */
-const LISTED_EARLIER_SECONDS = 300;
+/**
+ * Time by which the list begins before a charge was sent, as Stripe's clock is not the database's: a payment that is
+ * missed is made twice. A longer list has more of a store's payments, of which MAX_CHARGES_LISTED are read.
+ */
+const LISTED_EARLIER_SECONDS = 3_600;
 
 below({ MAX_PAYMENT_ATTEMPTS }, { MAX_CHARGES_SEARCHED });
 below({ MAX_PAYMENT_ATTEMPTS_EVER }, { MAX_CHARGES_SEARCHED });
@@ -61,9 +64,9 @@ async function lookUp<Found>(call: () => Promise<Found>): Promise<Found | RetryL
 /** The list has no lag, but no filter by order. */
 async function listCharge(
   stripe: Stripe,
-  { orderId, customerId, ageSeconds }: Parameters<Charger['findRecentCharge']>[0],
+  { orderId, customerId, sentAtMs }: Parameters<Charger['findRecentCharge']>[0],
 ): Promise<ChargeLookup> {
-  const since = Math.floor(Date.now() / 1_000 - ageSeconds) - LISTED_EARLIER_SECONDS;
+  const since = Math.floor(sentAtMs / 1_000) - LISTED_EARLIER_SECONDS;
   const page = { customer: customerId, created: { gte: since }, limit: MAX_CHARGES_SEARCHED };
   const found: Stripe.PaymentIntent[] = [];
   let listed = 0;

@@ -29,13 +29,15 @@ async function world(
     faults?: FaultOrder;
     loseWrites?: number;
     standsStillMs?: number;
+    /** Time by which this machine's clock is ahead of Stripe's and the database's. */
+    aheadMs?: number;
     /** What another worker does between the answer of the charge and its record. */
     meanwhile?: (tables: ReturnType<typeof storeOf>, orderId: string, outboxId: number) => Promise<unknown>;
   } = {},
 ) {
   const { sql } = database;
-  const { paymentMethod = 'pm_card_visa', faults = {}, meanwhile } = options;
-  const standIn = await stripeStandIn({ searchLagMs: 0 }, faults);
+  const { paymentMethod = 'pm_card_visa', faults = {}, aheadMs = 0, meanwhile } = options;
+  const standIn = await stripeStandIn({ searchLagMs: 0, now: () => Date.now() - aheadMs }, faults);
   const stripe = chargerOf(standIn.url);
   const store = await addStoreRow(sql, paymentMethod === null ? null : { customer: 'cus_1', paymentMethod });
   const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
@@ -69,7 +71,7 @@ async function world(
     stripe,
     relay: { relay: () => undefined },
     events,
-    clock: { now: () => Date.now() + stoodStillMs },
+    clock: { now: () => Date.now() - aheadMs + stoodStillMs },
     logger: { debug: line, info: line, warn: line, error: line },
   });
   const run = (outboxId = jobs.charge?.id ?? 0) => job({ orderId, outboxId });
@@ -433,6 +435,13 @@ const age = (orderId: string, seconds: number) => database.sql`
 test('a charge that was made while Stripe repeats a failure under its key is found within two tries', async () => {
   const { run, row, paidInLedger } = await world({ faults: { next: [repeated('after')] } });
   expect(await run()).toEqual({ kind: 'retry', reason: 'server_error' });
+  expect(await run()).toEqual({ kind: 'done' });
+  expect([(await row()).payment_status, paidInLedger().length]).toEqual(['paid', 1]);
+});
+
+test('such a charge is found where the clock of the worker is hours ahead', async () => {
+  const { run, row, paidInLedger } = await world({ faults: { next: [repeated('after')] }, aheadMs: 2 * 3_600_000 });
+  await run();
   expect(await run()).toEqual({ kind: 'done' });
   expect([(await row()).payment_status, paidInLedger().length]).toEqual(['paid', 1]);
 });

@@ -226,7 +226,7 @@ test.each([
 ])('of a failure that Stripe repeats, a payment that is %s with the error %j is %s', async (status, error, kind) => {
   const intent = { id: 'pi_1', created: 1, status, last_payment_error: error, metadata: { order_id: CHARGE.orderId } };
   const { charger } = await stripeWorld(200, { object: 'list', has_more: false, data: [intent] });
-  const attempt = { orderId: CHARGE.orderId, customerId: CHARGE.customerId, ageSeconds: 60 };
+  const attempt = { orderId: CHARGE.orderId, customerId: CHARGE.customerId, sentAtMs: 0 };
   expect(await charger.findRecentCharge(attempt)).toMatchObject({ kind });
 });
 

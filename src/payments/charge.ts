@@ -217,7 +217,7 @@ function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResul
         failureCode: ACCOUNT_REFUSED,
         says: outcome.says,
         final: true,
-        retryAfterSeconds: ACCOUNT_REFUSED_RETRY_SECONDS,
+        retryAfterSeconds: attempt.isLast ? null : ACCOUNT_REFUSED_RETRY_SECONDS,
       };
     case 'retry_later':
       return triedLater(outcome);

@@ -192,6 +192,34 @@ test('a decline for want of funds fails the payment, and is tried again hours la
   expect(outboxId).toBeUndefined();
 });
 
+/** What the store is told of the failed charge of an order. */
+const toldOf = async (orderId: string) =>
+  (await database.sql`select data from order_events where order_id = ${orderId} and type = 'payment_failed'`)[0]?.data;
+
+test('a decline of an order that ended meanwhile tells of no further try', async () => {
+  const { run, orderId } = await world({
+    paymentMethod: 'pm_card_insufficient_funds',
+    meanwhile: (tables, id) => tables.cancelOrder(id, 'operator', 'other'),
+  });
+  await run();
+  expect(await toldOf(orderId)).toEqual({ code: 'insufficient_funds' });
+});
+
+test.each([
+  ['another attempt', 2, { retry_after_seconds: 86_400 }],
+  ['no attempt', 1, {}],
+])('of an account that Stripe refused for long, a charge with %s left tells so', async (_what, left, told) => {
+  const refused = { kind: 'status', status: 400, effect: 'before', sticky: true } as const;
+  const { run, orderId } = await world({ faults: { next: [refused] } });
+  const made = 90;
+  await database.sql`
+    insert into payments (order_id, attempt, amount_cents, status, failure_code)
+    select ${orderId}, n, 799, 'declined', 'account_refused' from generate_series(1, ${made}::int) n`;
+  await database.sql`update orders set payment_attempts_allowed = ${made + left} where id = ${orderId}`;
+  await run();
+  expect(await toldOf(orderId)).toEqual({ code: 'account_refused', ...told });
+});
+
 test('a charge that is due again goes to the card that the store has by then', async () => {
   const { run, row, orderId, store } = await world({ paymentMethod: 'pm_card_insufficient_funds_mac_24' });
   await run();

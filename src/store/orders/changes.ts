@@ -27,6 +27,8 @@ export type ChangeParts = {
   readonly before?: Fragment;
   /** The jobs to write to the outbox: `select queue, run_at where …`; it may read `changed`. */
   readonly jobs?: Fragment;
+  /** The event's data where they depend on what was changed, in place of its own; it may read `changed`. */
+  readonly data?: Fragment;
   /** CTEs after the update, `, name as (…)`; they may read `changed`. */
   readonly after?: Fragment;
   /** Kind of the notice; `order` by default. `details` is for a change that does not concern dispatch. */
@@ -69,7 +71,8 @@ export async function changeAlike(
         clock_timestamp() as at
     ), event as (
       insert into order_events (order_id, sequence, type, at, data, receipt)
-      select id, sequence, ${event.type}, at, ${asJson(sql, event.data)}, ${asJson(sql, event.receipt)} from changed
+      select id, sequence, ${event.type}, at, ${parts.data ?? asJson(sql, event.data)}, ${asJson(sql, event.receipt)}
+      from changed
     ), ${insertJobs(sql, parts.jobs ?? noJobs(sql))}${parts.after ?? sql``}, notice as (
       select pg_notify('sameday', ${notice} || string_agg(id::text, ','))
       from (select id, row_number() over () / ${NOTICE_IDS} as part from changed) c group by part

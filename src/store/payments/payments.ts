@@ -243,11 +243,12 @@ export function recordDeclined(
         -- Another worker that sends the charge meanwhile, or put it off, works from this row.
         and exists (select from recorded)
     )${final ? lockStore(sql) : sql``}`;
-  const later = retryAfterSeconds !== null && final ? { retry_after_seconds: retryAfterSeconds } : {};
-  const event = { type: final ? 'payment_failed' : 'payment_declined', data: { code: failureCode, ...later } };
+  const event = { type: final ? 'payment_failed' : 'payment_declined' };
+  const data = sql`jsonb_strip_nulls(jsonb_build_object('code', ${failureCode}::text, 'retry_after_seconds',
+    case when ${final} and ${isStillOwed(sql)} then ${retryAfterSeconds}::int end))`;
   const owed = final ? sql`${countUnpaid(db)}${tryLater(sql, retryAfterSeconds)}` : sql``;
   const after = sql`${owed}${refundIsDue(sql)}`;
-  return changeOrder(db, update, event, { before: recorded, after, notice: 'details' });
+  return changeOrder(db, update, event, { before: recorded, data, after, notice: 'details' });
 }
 
 /**
@@ -302,13 +303,15 @@ export async function putOffCharge(
   return row?.has_ended === false;
 }
 
+/** Whether an order in `changed` whose charge failed is tried again by itself. */
+const isStillOwed = (sql: Sql): Fragment => sql`changed.status not in ('cancelled', 'expired')`;
+
 /** The CTE that has the orders in `changed` charged again at a later time; `, later as (…)`. */
 const tryLater = (sql: Sql, afterSeconds: number | null): Fragment =>
   afterSeconds === null
     ? sql``
     : sql`, later as (
     insert into charge_retries (order_id, due_at)
-    select id, now() + make_interval(secs => ${afterSeconds}) from changed
-    where status not in ('cancelled', 'expired')
+    select id, now() + make_interval(secs => ${afterSeconds}) from changed where ${isStillOwed(sql)}
     on conflict (order_id) do update set due_at = excluded.due_at
   )`;

@@ -18,7 +18,9 @@ below({ MAX_CARD_DECLINES }, { NETWORK_DECLINES });
 
 /** The card of the order `o` of the store `r`. A charge that is tried again by hand goes to the store's card. */
 export const cardOf = (sql: Sql): Fragment => sql`
-  case when o.scenario ? 'payment_method' and o.payment_attempts_allowed is null
+  case when o.scenario ? 'payment_method' and not exists (
+      select from order_events e
+      where e.order_id = o.id and e.type = 'payment_retried' and e.data ->> 'by' is distinct from 'service')
     then o.scenario->>'payment_method' else r.stripe_payment_method_id end`;
 
 /**

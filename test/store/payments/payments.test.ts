@@ -159,6 +159,18 @@ test('after a decline that may pass, the job stays owed and the next attempt tak
   ]);
 });
 
+test('a charge of a scenario stays on its card where it was put off, and not where it is tried again by hand', async () => {
+  const { open, record, orderId, outboxId, store } = await owed();
+  await sql`update orders set scenario = '{"payment_method": "pm_scenario"}' where id = ${orderId}`;
+  await open();
+  await storeOf(sql).putOffCharge({ orderId, attempt: 1 }, outboxId, { seconds: 0, allowed: 3 });
+  expect(await open()).toMatchObject({ attempt: 2, stripePaymentMethodId: 'pm_scenario' });
+  await record(2, NEVER);
+  await storeOf(sql).retryCharges({ orderId }, 1, 99);
+  const [own] = await sql`select stripe_payment_method_id as card from retailers where id = ${store.retailerId}`;
+  expect(await open()).toMatchObject({ attempt: 3, stripePaymentMethodId: own?.card });
+});
+
 test('a final decline fails the payment with its code, and the delivery goes on', async () => {
   const { open, record, row, isDone, events, outboxId } = await owed();
   await open();

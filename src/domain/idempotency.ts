@@ -20,22 +20,26 @@ export function isIdempotencyKey(text: string): boolean {
 }
 
 /**
- * What a version of the fingerprint covers beside the contract's fields, which are version 1. A new version is
- * one more line, with all that the one before covers; no line ever changes.
+ * What each version of the fingerprint covers beside what the one before does; the contract's fields are version 1. A
+ * new version is one more entry, and no entry ever changes. An order that says nothing else has no extras at all
+ * (`saysNothing`), so that a field without an entry is not even stored.
  */
-const ADDED: Readonly<Record<string, (extras: OrderExtras) => readonly unknown[]>> = {
-  2: (extras) => [
-    extras.externalId,
-    Object.entries(extras.metadata).toSorted(([one], [other]) => (one < other ? -1 : 1)),
-    extras.items.map(({ name, quantity }) => [name, quantity]),
-    extras.pickupInstructions,
-    extras.dropoffInstructions,
-    extras.leaveAtDoor,
-    ...(extras.scenario ? [[extras.scenario.card, extras.scenario.text, extras.scenario.driver]] : []),
+const VERSIONS = new Map<string, (extras: OrderExtras) => readonly unknown[]>([
+  [
+    '2',
+    (extras) => [
+      extras.externalId,
+      Object.entries(extras.metadata).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+      extras.items.map(({ name, quantity }) => [name, quantity]),
+      extras.pickupInstructions,
+      extras.dropoffInstructions,
+      extras.leaveAtDoor,
+      ...(extras.scenario ? [[extras.scenario.card, extras.scenario.text, extras.scenario.driver]] : []),
+    ],
   ],
-  3: (extras) => [...(ADDED[2]?.(extras) ?? []), scheduleOf(extras)],
-};
-const VERSION = '3';
+  ['3', (extras) => [scheduleOf(extras)]],
+]);
+const NEWEST = [...VERSIONS.keys()].at(-1) ?? '';
 
 /** Times are instants here: the same one with another offset makes the same order. */
 const scheduleOf = ({ readyAt, deliverAfter, deliverBy, size }: OrderExtras): readonly unknown[] => [
@@ -71,7 +75,7 @@ const NOTHING: OrderExtras = {
  */
 export function identityOf(order: PlaceOrder, key: string | null): Identity {
   const contract = contractFingerprint(order);
-  const version = key === null ? oldestVersionOf(order) : VERSION;
+  const version = key === null ? oldestVersionOf(order.extras) : NEWEST;
   return { key, fingerprint: version === null ? contract : `${contract} ${addedFingerprint(order, version)}` };
 }
 
@@ -84,7 +88,7 @@ export function isSameRequest(stored: string, order: PlaceOrder): boolean {
   const [contract, added = ''] = stored.split(' ');
   if (contract !== contractFingerprint(order)) return false;
   const version = added.slice(0, added.indexOf(':'));
-  return !Object.hasOwn(ADDED, version) || added === addedFingerprint(order, version);
+  return !VERSIONS.has(version) || added === addedFingerprint(order, version);
 }
 
 function contractFingerprint({ retailerId, customer, pickupAddress, dropoffAddress, tierId }: PlaceOrder): string {
@@ -93,17 +97,27 @@ function contractFingerprint({ retailerId, customer, pickupAddress, dropoffAddre
   return hashOf([retailerId, name, email, phone, smsOptIn, pickupAddress, line1, line2, city, state, zip, tierId]);
 }
 
+/** Whether the fields that versions add say nothing. */
+export const saysNothing = (extras: OrderExtras): boolean => oldestVersionOf(extras) === null;
+
 /** The oldest version that covers all that the order says; null where the contract's fields do. */
-function oldestVersionOf({ extras }: PlaceOrder): string | null {
+function oldestVersionOf(extras: OrderExtras | null): string | null {
   if (extras === null) return null;
-  return JSON.stringify(scheduleOf(extras)) === JSON.stringify(scheduleOf(NOTHING)) ? '2' : VERSION;
+  const said = [...VERSIONS].filter(([, fields]) => JSON.stringify(fields(extras)) !== JSON.stringify(fields(NOTHING)));
+  return said.at(-1)?.[0] ?? null;
 }
 
 /** An order that says nothing of a version's fields has no hash, also where it says something of later ones. */
 function addedFingerprint({ extras }: PlaceOrder, version: string): string {
-  const fields = extras && ADDED[version]?.(extras);
-  const saysNothing = !fields || JSON.stringify(fields) === JSON.stringify(ADDED[version]?.(NOTHING));
-  return `${version}:${saysNothing ? '' : hashOf(fields)}`;
+  const said = extras && fieldsUpTo(version, extras);
+  const isNothing = !said || JSON.stringify(said) === JSON.stringify(fieldsUpTo(version, NOTHING));
+  return `${version}:${isNothing ? '' : hashOf(said)}`;
+}
+
+/** What a version covers: its own fields, after those of the versions before. */
+function fieldsUpTo(version: string, extras: OrderExtras): readonly unknown[] {
+  const versions = [...VERSIONS.keys()];
+  return versions.slice(0, versions.indexOf(version) + 1).flatMap((each) => VERSIONS.get(each)?.(extras) ?? []);
 }
 
 /** SHA-256 in hex of values in a fixed order. */

@@ -1,8 +1,9 @@
+import { saysNothing } from '../domain/idempotency.ts';
 import type { OrderExtras } from '../domain/order.ts';
 import type { Scenario } from '../domain/scenario.ts';
 import type { FromSchema } from './from-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { ANY_TIME, toSchedule } from './order-times-input.ts';
+import { toSchedule } from './order-times-input.ts';
 import { MAX_ITEMS, MAX_METADATA_KEYS, orderExtras, type schemas } from './schemas.ts';
 import { present, trimmed, unlessEmpty } from './tidy.ts';
 
@@ -38,28 +39,17 @@ function normaliseAll(body: JsonObject): JsonObject {
 /** The optional fields of a body that fits its schema; null where they say nothing. */
 export function toExtras(body: FromSchema<typeof schemas.placeOrder>): OrderExtras | null {
   const { external_id, metadata = {}, items = [], pickup_instructions, dropoff_instructions, leave_at_door } = body;
-  const scenario = toScenario(body.sandbox);
-  const schedule = toSchedule(body);
-  const saysNothing =
-    scenario === null &&
-    schedule === null &&
-    external_id === undefined &&
-    pickup_instructions === undefined &&
-    dropoff_instructions === undefined &&
-    leave_at_door !== true &&
-    items.length === 0 &&
-    Object.keys(metadata).length === 0;
-  if (saysNothing) return null;
-  return {
+  const extras = {
     externalId: external_id ?? null,
     metadata,
     items,
     pickupInstructions: pickup_instructions ?? null,
     dropoffInstructions: dropoff_instructions ?? null,
     leaveAtDoor: leave_at_door ?? false,
-    ...(schedule ?? ANY_TIME),
-    scenario,
+    ...toSchedule(body),
+    scenario: toScenario(body.sandbox),
   };
+  return saysNothing(extras) ? null : extras;
 }
 
 function toScenario(sandbox: FromSchema<typeof schemas.placeOrder>['sandbox']): Scenario | null {

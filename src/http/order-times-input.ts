@@ -8,9 +8,6 @@ import { type schemas, TIMESTAMP } from './schemas.ts';
 
 type Schedule = Pick<OrderExtras, 'readyAt' | 'deliverAfter' | 'deliverBy' | 'size'>;
 
-/** Of an order that says nothing of when, and has a small parcel. */
-export const ANY_TIME: Schedule = { readyAt: null, deliverAfter: null, deliverBy: null, size: DEFAULT_SIZE };
-
 const TIME_FIELDS = ['ready_at', 'deliver_after', 'deliver_by'] as const;
 const HAS_TIMESTAMP_FORM = new RegExp(TIMESTAMP, 'u');
 
@@ -25,12 +22,9 @@ export function impossibleTimes(body: JsonObject): readonly FieldError[] {
   }).map((field) => ({ field, message: NO_SUCH_TIME }));
 }
 
-/** The times and the size of a body that fits its schema; null where they say nothing. */
-export function toSchedule(body: FromSchema<typeof schemas.placeOrder>): Schedule | null {
+/** The times and the size of a body that fits its schema. */
+export function toSchedule(body: FromSchema<typeof schemas.placeOrder>): Schedule {
   const { ready_at, deliver_after, deliver_by, size = DEFAULT_SIZE } = body;
-  if (ready_at === undefined && deliver_after === undefined && deliver_by === undefined && size === DEFAULT_SIZE) {
-    return null;
-  }
   const toDate = (text: string | undefined) => (text === undefined ? null : new Date(text));
   return { readyAt: toDate(ready_at), deliverAfter: toDate(deliver_after), deliverBy: toDate(deliver_by), size };
 }

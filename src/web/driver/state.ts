@@ -188,15 +188,24 @@ export function withKnownCustomer(order: DriverOrder, known: DriverOrder | undef
   return { ...order, items: known.items ?? null, dropoff: known.dropoff };
 }
 
+type Dropoff = Required<DriverOrder['dropoff']>;
+/** The compiler asks for each field that the service may hold back. */
+const NOBODY: { readonly [Field in keyof Dropoff as null extends Dropoff[Field] ? Field : never]: null } = {
+  name: null,
+  phone: null,
+  line2: null,
+  instructions: null,
+  leave_at_door: null,
+};
+
 /**
  * The state as the phone keeps it once the driver needs some customers no more: their addresses stay for maps.
  *
  * @param isOver whether the driver is done with an order
  */
 export function withoutCustomers(state: DriverState, isOver: (orderId: string) => boolean): DriverState {
-  const nobody = { name: null, phone: null, line2: null, instructions: null, leave_at_door: null };
   const orders = state.orders.map((order) =>
-    isOver(order.id) ? { ...order, items: null, dropoff: { ...order.dropoff, ...nobody } } : order,
+    isOver(order.id) ? { ...order, items: null, dropoff: { ...order.dropoff, ...NOBODY } } : order,
   );
   return { ...state, orders };
 }

@@ -432,6 +432,31 @@ test('a charge that was put off after a bank declined it meets the limit of its 
   expect(await open()).toMatchObject({ attempt: 3, cardWaitSeconds: expect.any(Number) });
 });
 
+test('a charge in its pause takes no turn of its card from another order', async () => {
+  const { sql } = database;
+  const store = await addStoreRow(sql, { customer: 'cus_1', paymentMethod: 'pm_with_one_left' });
+  const tables = storeOf(sql);
+  const pause = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, endsAtAttempt: MAX_PUT_OFF_ATTEMPT };
+  const open = (ids: string[]) => tables.openPaymentAttempts(ids, 3, pause);
+  const declined = async () => {
+    const { orderId, jobs } = await addOrder(sql, store, { driverId: await addDriverRow(sql) });
+    const job = jobs.charge?.id ?? 0;
+    await open([orderId]);
+    await tables.recordDeclined({ orderId, attempt: 1 }, { failureCode: 'try_again_later', final: false }, job);
+    return { orderId, job };
+  };
+  const [paused, next] = [await declined(), await declined()];
+  await open([paused.orderId]);
+  await tables.putOffCharge({ orderId: paused.orderId, attempt: 2 }, paused.job, { seconds: 900, allowed: 3 });
+  await sql`
+    insert into payments (order_id, attempt, amount_cents, stripe_payment_method_id, status, failure_code)
+    select gen_random_uuid(), 1, 799, 'pm_with_one_left', 'declined', 'lost_card'
+    from generate_series(4, ${MAX_CARD_DECLINES})`;
+  const opened = await open([paused.orderId, next.orderId]);
+  expect(opened.get(paused.orderId)?.pauseSeconds).toBeGreaterThan(0);
+  expect(opened.get(next.orderId)).toMatchObject({ attempt: 2, cardWaitSeconds: null });
+});
+
 test('a charge that Stripe refuses the account is not sent again for an order that has ended', async () => {
   const refused = { kind: 'status', status: 400, effect: 'before', sticky: false } as const;
   const { run, row, orderId, standIn } = await world({

@@ -87,7 +87,7 @@ function insertAttempts(
 ): Promise<AttemptRow[]> {
   const retries = sql`
     select id, stripe_payment_method_id from owed
-    where attempt > 1 and attempt <= allowed and not is_sending and not is_first_try`;
+    where attempt > 1 and attempt <= allowed and not is_sending and not is_first_try and pause_seconds = 0`;
   return sql<AttemptRow[]>`
     with owed as materialized (
       select o.id, o.retailer_id, o.delivery_fee_cents, r.stripe_customer_id,

@@ -12,8 +12,8 @@ export type FoundPayment = {
 };
 
 /**
- * What became of it. `unchanged`: it was known. `unknown`: of no order of ours. `conflict`: the order is paid by another
- * payment, which stays.
+ * What became of it. `unchanged`: it was known. `unknown`: of no order of ours. `conflict`: the order is paid by
+ * another payment, which stays.
  */
 type FoundOutcome = 'done' | 'unchanged' | 'unknown' | 'conflict';
 

@@ -29,9 +29,8 @@ const WALKS: readonly string[] = [
 ];
 
 /**
- * `quick`: starts no server. `servers`: the other files of `npm test`. `services`: files of
- * OF_SERVICES that start a whole service or a browser, and `slow`: what is named so; `npm run test:all` runs both
- * beside `npm test`.
+ * `quick`: starts no server. `servers`: the other files of `npm test`. `services`: files of OF_SERVICES that start a
+ * whole service or a browser. `slow`: what is named so. `npm run test:all` runs the last two beside `npm test`.
  */
 export const PROJECTS = ['servers', 'quick', 'services', 'slow'] as const;
 export type Project = (typeof PROJECTS)[number];

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { STORE_EVENT_TYPES } from '../../../src/domain/store-event.ts';
+import { WEBHOOKS } from '../../../src/http/openapi/webhooks.ts';
 import { MAX_ORGANIZATION_STORES } from '../../../src/limits.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import { LIST_SCAN_ROWS_PER_STORE } from '../../../src/store/accounts/orders-of-stores.ts';
@@ -346,7 +347,13 @@ test('the lag counts what has no number', async () => {
   expect(oldestSeconds).toBeGreaterThanOrEqual(60);
 });
 
-test('the table of what is told has the types of the code', async () => {
-  const rows = await sql`select type from told_events`;
-  expect(rows.map(({ type }) => type).toSorted()).toEqual([...STORE_EVENT_TYPES].toSorted());
+test('the table of what is told has the types of the code, with what the documents say of each', async () => {
+  const rows = await sql`select type, details from told_events order by type`;
+  const said = [...STORE_EVENT_TYPES].toSorted().map((type) => {
+    const { details, atTimes } = WEBHOOKS[type] ?? {};
+    return { type, details: Object.keys({ ...details, ...atTimes }).toSorted() };
+  });
+  // The path of the photo is made from the order.
+  const made = (type: string): string[] => (type === 'order.proof_available' ? ['photo'] : []);
+  expect(rows.map(({ type, details }) => ({ type, details: [...details, ...made(type)].toSorted() }))).toEqual(said);
 });

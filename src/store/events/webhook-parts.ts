@@ -1,11 +1,11 @@
 import type { Fragment, Sql } from 'postgres';
 import type { WebhookOwner } from '../../domain/webhook.ts';
-import { MAX_WEBHOOKS_PER_ENDPOINT, WEBHOOK_JITTER, WEBHOOK_RETRY_SECONDS } from '../../limits.ts';
-import { OUTBOX_LEASE_SECONDS } from '../outbox.ts';
+import { MAX_WEBHOOKS_PER_ENDPOINT } from '../../limits.ts';
+import { isOwed } from '../fragments.ts';
 import type { QueueName } from '../outbox-rows.ts';
 import { firstParked } from './parked-parts.ts';
 
-/** Deliveries that a new or enabled webhook makes due at once; a tenth of a second. The rest keeps its time. */
+/** Oldest open deliveries that a new or enabled webhook looks at: a tenth of a second. The rest keeps its time. */
 const WEBHOOKS_DUE_ROWS = 5_000;
 
 /** The queues of webhook deliveries. */
@@ -41,19 +41,18 @@ export const dueAgain = (sql: Sql, webhookId: string, processId: string): Fragme
     update outbox set run_at = now(), lease_until = now(), parked_for = null, parked_at = null
     where id = any(array(
       select b.id from outbox b
-      where b.done_at is null and b.queue = any(${[...WEBHOOK_QUEUES]}::text[]) and b.parked_for is null
-        and b.run_at > now() and b.lease_until between now() and now() + make_interval(secs => ${LATEST_LEASE_SECONDS})
-        and (select ${webhookOf(sql)} from webhook_deliveries d where d.outbox_id = b.id) = ${webhookId}
-      order by b.run_at limit ${WEBHOOKS_DUE_ROWS} for update skip locked)
+      where b.id = any(array(
+          select d.outbox_id from webhook_deliveries d
+          where ${webhookOf(sql)} = ${webhookId} and d.status = 'pending' and d.status <> 'delivered'
+          order by d.created_at, d.id limit ${WEBHOOKS_DUE_ROWS}))
+        and ${isOwed(sql, sql`b`)} and b.parked_for is null and b.run_at > now()
+      for update skip locked)
       || array(${firstParked(sql, webhookId, MAX_WEBHOOKS_PER_ENDPOINT)}))
       and exists (select from changed where disabled_at is null)
     returning id
   ), jobs as (
     select pg_notify('sameday', ${processId} || ':jobs:' || count(*)) from due having count(*) > 0
   )`;
-
-/** The latest end of the lease of a delivery that waits for a later try: its index holds what is parked, too. */
-const LATEST_LEASE_SECONDS = Math.max(...WEBHOOK_RETRY_SECONDS) * (1 + WEBHOOK_JITTER) + OUTBOX_LEASE_SECONDS;
 
 /**
  * The queue of the jobs of the delivery `d`. The version before would send every job of `webhook` to the one

@@ -5,7 +5,7 @@ import { MAX_WEBHOOKS_SET } from '../../../src/limits.ts';
 import { WEBHOOK_OLD_SECRET_SECONDS } from '../../../src/store/events/webhooks.ts';
 import { LIST_SCAN_ROWS } from '../../../src/store/orders/orders-list.ts';
 import { storeOf } from '../../harness/store.ts';
-import { noticesDuring, openTransaction, untilBlocked } from '../transaction.ts';
+import { noticesDuring, openTransaction, reading, untilBlocked } from '../transaction.ts';
 import {
   endpoint,
   fail,
@@ -36,6 +36,19 @@ async function added(of: WebhookOwner = owner(), eventTypes: string[] | null = A
 }
 
 const rowOf = async (id: string) => (await sql`select * from webhooks where id = ${id}`)[0];
+
+/** Deliveries of another webhook that are tried again in an hour. */
+async function addPostponed(count: number): Promise<void> {
+  await sql`
+    with jobs as (
+      insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
+      select 'event', gen_random_uuid(), ${newId()}::uuid, now() + interval '1 hour', now() + interval '1 hour'
+      from generate_series(1, ${count}::int) returning id, order_id, retailer_id
+    )
+    insert into webhook_deliveries (outbox_id, order_id, retailer_id, webhook_id, type, sequence, payload)
+    select id, order_id, retailer_id, ${newId()}::uuid, 'order.assigned', 2, '{}' from jobs`;
+  await sql`analyze outbox, webhook_deliveries`;
+}
 
 describe('an owner', () => {
   it('has at most five webhooks, also when all are added at once', async () => {
@@ -130,6 +143,19 @@ describe('a webhook', () => {
     expect(notices).toEqual(['me:jobs:1']);
     expect(await reopened(own)).toMatchObject({ dueInSeconds: 0 });
     expect((await reopened(others)).dueInSeconds).toBeGreaterThan(14_000);
+  });
+
+  it('that is enabled reads none of the deliveries of others', async () => {
+    const id = await added();
+    const own = await newDelivery(id);
+    await fail(own, 14_400, 'refuses');
+    await addPostponed(2_000);
+    const { result, rows } = await reading(database, ['outbox', 'webhook_deliveries'], async (s) => {
+      await s.changeWebhookOf(owner(), id, { enabled: true });
+      return s.openDelivery(own.outboxId);
+    });
+    expect(result).toMatchObject({ dueInSeconds: 0 });
+    expect(rows).toBeLessThan(100);
   });
 
   it('that fails is held and disabled by itself; the store’s other one is not', async () => {

@@ -80,9 +80,7 @@ export async function recordDelivered(
   const [row] = await sql`
     with job as (
       update outbox set done_at = now() where id = ${delivery.outboxId} and ${isOwed(sql, sql`outbox`)} returning id
-    ), recovered as (
-      update webhooks w set failing_since = null, retry_at = null
-      where ${isEndpoint(sql, delivery)} and failing_since is not null
+    ), recovered as (${recover(sql, delivery)}
     ), delivered as (
       update webhook_deliveries set status = 'delivered', attempts = attempts + 1, result = ${result}, tried_at = now()
       where id = ${delivery.id} and outbox_id = ${delivery.outboxId} and status = 'pending'
@@ -107,8 +105,8 @@ export type FailedAttempt = {
 /**
  * Records a failed attempt of a delivery. A failure of the endpoint (any but `refuses`) counts against it:
  * after WEBHOOK_HOLD_AFTER_SECONDS of failures it is left alone for a while, after WEBHOOK_DISABLE_SECONDS it
- * is disabled. Of two runs that attempt the same delivery at once the second one records nothing, so that one
- * job follows.
+ * is disabled. `refuses` ends its failures, as an accepted delivery does. Of two runs that attempt the same
+ * delivery at once the second one records nothing, so that one job follows.
  *
  * @returns the job to relay again, if any, with the jobs of what is released, and whether this failure disabled
  *   the endpoint
@@ -138,6 +136,7 @@ export async function recordFailedAttempt(
       where ${isEndpoint(sql, delivery)} and disabled_at is null and ${receiver !== 'refuses'}
         and exists (select from tried)
       returning disabled_at
+    ), recovered as (${recover(sql, delivery)} and ${receiver === 'refuses'}
     ), again as (${postpone(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
       and exists (select from tried)
       returning id, queue, order_id, retailer_id, run_at, relays
@@ -181,6 +180,11 @@ export async function recordUndeliverable(
 /** Whether the webhook `w` is still the one to which the delivery was sent. */
 const isEndpoint = (sql: Sql, { endpoint }: OwedDelivery): Fragment =>
   sql`w.id = ${endpoint?.id ?? null}::uuid and w.url = ${endpoint?.url ?? ''}`;
+
+/** The update that ends the failures of an endpoint, which has answered, as the beginning of a CTE's body. */
+const recover = (sql: Sql, delivery: OwedDelivery): Fragment => sql`
+  update webhooks w set failing_since = null, retry_at = null
+  where ${isEndpoint(sql, delivery)} and failing_since is not null`;
 
 /**
  * Makes a delivery's outbox row due later. Counting a relay gives the next job an id of its own. Changes

@@ -10,7 +10,7 @@ import { JobPace } from '../queues/job-pace.ts';
 import { JOB_FINISH_MS } from '../queues/queues.ts';
 import { CLOSE_ALL_MS, CLOSE_DEADLINE_MS, CLOSE_FLOOR_MS, Closers, MAX_PARTS } from '../runtime/closers.ts';
 import { makeDataDir } from '../runtime/data-dir.ts';
-import { holdApiLock, openDatabase } from '../runtime/database.ts';
+import { checkApiLock, holdApiLock, openDatabase } from '../runtime/database.ts';
 import { openMetrics } from '../runtime/metrics.ts';
 import type { ServiceParts } from '../runtime/parts.ts';
 import { asStartError } from '../runtime/start-error.ts';
@@ -92,11 +92,14 @@ async function start(
   const withMap = await withRouter(await withGeocoder(settings, closers), closers);
   const { config, standIn } = await withStripe(withMap, closers);
   const isApi = config.roles.has('api');
-  const database = await openDatabase(config, say, logger, closers, (url) => keepOffRealStores(config, url));
+  const hasRedis = config.redisUrl !== null;
+  const database = await openDatabase(config, say, logger, closers, async (url) => {
+    await keepOffRealStores(config, url);
+    if (isApi) await checkApiLock(url, hasRedis);
+  });
   const replaced = new AbortController();
   if (isApi) {
-    const lock = { ...database, hasRedis: config.redisUrl !== null };
-    await holdApiLock(lock, logger, closers, () => {
+    await holdApiLock({ ...database, hasRedis }, logger, closers, () => {
       replaced.abort();
       ended('another API process took over');
     });

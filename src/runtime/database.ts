@@ -140,6 +140,42 @@ async function startEmbedded(config: Config, say: (line: string) => void, closer
 /** Number of the advisory lock: the first eight bytes of the SHA-256 of "sameday api" as a signed integer. */
 const API_LOCK = '6595811084077347712';
 
+/**
+ * Seconds after which Postgres asks a silent holder of the lock whether it is there, and between such questions. Without
+ * them the system's own count, two hours in Linux, and a machine that lost its power would keep the next one out so long.
+ */
+const LOCK_KEEPALIVE_SECONDS = 5;
+/** Questions without an answer after which the holder is gone. */
+const LOCK_KEEPALIVE_COUNT = 3;
+
+/** Settings of this session, which a pooler passes on as it passes statements on. A socket on this machine has none. */
+const keepAlive = (sql: Sql) => sql`
+  set_config('tcp_keepalives_idle', ${`${LOCK_KEEPALIVE_SECONDS}`}, false),
+  set_config('tcp_keepalives_interval', ${`${LOCK_KEEPALIVE_SECONDS}`}, false),
+  set_config('tcp_keepalives_count', ${`${LOCK_KEEPALIVE_COUNT}`}, false)`;
+
+function besideAnother(hasRedis: boolean): StartError {
+  const other = `Another API process${hasRedis ? ' without REDIS_URL' : ''} runs on this database.`;
+  return new StartError(`${other} Two need one REDIS_URL, which carries driver positions between them.`);
+}
+
+/**
+ * Looks whether `holdApiLock` would take the lock, and leaves it free, so that a start that is refused has changed
+ * nothing.
+ *
+ * @throws {StartError} if another process holds the lock
+ */
+export async function checkApiLock(url: string, hasRedis: boolean): Promise<void> {
+  const sql = connect({ url, max: 1, applicationName: 'sameday start' });
+  const lock = sql(hasRedis ? 'pg_try_advisory_xact_lock_shared' : 'pg_try_advisory_xact_lock');
+  try {
+    const [row] = await sql`select ${lock}(${API_LOCK}::int8) as free`;
+    if (row?.free !== true) throw besideAnother(hasRedis);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
 type ApiLock = Pick<Database, 'url' | 'processId'> & { readonly hasRedis: boolean; readonly breaker?: Breaker };
 
 /**
@@ -163,17 +199,13 @@ export async function holdApiLock(
   const lock = sql(hasRedis ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock');
   const take = async () => {
     const [row] = await sql`
-      select exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted)
-        or ${lock}(${API_LOCK}::int8) as held`;
+      select ${keepAlive(sql)},
+        exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted)
+          or ${lock}(${API_LOCK}::int8) as held`;
     return row?.held === true;
   };
-  if (!(await take())) {
-    const other = `Another API process${hasRedis ? ' without REDIS_URL' : ''} runs on this database.`;
-    throw new StartError(`${other} Two need one REDIS_URL, which carries driver positions between them.`);
-  }
-  /**
-   * Ends this process's own session that a cut network left behind, which the server would keep for hours.
-   */
+  if (!(await take())) throw besideAnother(hasRedis);
+  /** Ends this process's own session that a cut network left behind, before Postgres misses it. */
   const endOwn = async () => {
     const ended = await sql`
       select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a on a.pid = l.pid

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
@@ -84,5 +85,17 @@ test('a process whose lock another one has taken is told once', async () => {
   await expect.poll(() => losses.times, soon).toBe(1);
   expect((await holders()).map(({ name }) => name)).toEqual(['sameday-api-lock b']);
   expect(losses.times).toBe(1);
+  await stop();
+});
+
+test.runIf(existsSync('/proc/net/tcp'))('a holder whose machine lost its power is missed within seconds', async () => {
+  const { stop } = await api('a');
+  const [session] = await database.sql`
+    select client_port as port from pg_stat_activity where application_name = 'sameday-api-lock a'`;
+  const hex = (port: string): string => Number(port).toString(16).toUpperCase().padStart(4, '0');
+  // The server's end, with the hundredths of a second until its keepalive (timer 02) asks.
+  const line = new RegExp(`:${hex(new URL(database.url).port)} \\w+:${hex(session?.port)} 01 \\S+ 02:(\\w+)`);
+  const untilAsked = () => Number.parseInt(line.exec(readFileSync('/proc/net/tcp', 'utf8'))?.[1] ?? 'FFFF', 16) / 100;
+  await expect.poll(untilAsked, soon).toBeLessThan(10);
   await stop();
 });

@@ -6,8 +6,10 @@ import { startService } from '../../src/app/start.ts';
 import { parseConfig } from '../../src/config.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
 import * as queues from '../../src/queues/queues.ts';
+import { Closers } from '../../src/runtime/closers.ts';
 import * as lock from '../../src/runtime/database.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
+import { createLogger } from '../../src/telemetry.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { closedAfterTest } from '../harness/closed-after-test.ts';
 import { freshDatabase } from '../harness/database.ts';
@@ -25,7 +27,7 @@ async function world(settings: Record<string, string>, database: Parameters<type
   const own = { SANDBOX: '1', PORT: '0', SIMULATED_DRIVERS: '0', LOG_LEVEL: 'silent', ...settings };
   const start = (changes: Record<string, string> = {}, ended: (reason: string) => void = () => {}) =>
     startService(parseConfig({ ...own, ...changes, DATABASE_URL: url, DATA_DIR: dataDir }), () => {}, ended);
-  return { dataDir, sql, start };
+  return { dataDir, sql, start, url };
 }
 
 test('a service is ready from the end of its start, with the file of the sandbox’s secrets, to its notice of a stop', async () => {
@@ -105,6 +107,16 @@ test('a port that is taken is told before the database is changed', async () => 
   await expect(start()).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
   const tables = await sql`select from pg_tables where schemaname = 'public'`;
   expect(tables).toHaveLength(0);
+});
+
+test('an API process beside another one without Redis does not start, and leaves the database unmigrated', async () => {
+  const { start, sql, url } = await world({}, { migrated: false });
+  const logger = createLogger('silent');
+  const first = new Closers(logger);
+  onTestFinished(() => first.closeAll());
+  await lock.holdApiLock({ url, processId: 'first', hasRedis: false }, logger, first, () => {});
+  await expect(start()).rejects.toThrow('Another API process runs on this database');
+  expect(await sql`select from pg_tables where schemaname = 'public'`).toHaveLength(0);
 });
 
 test('simulated drivers do not start on a database whose stores no sandbox made, which stays unmigrated', async () => {

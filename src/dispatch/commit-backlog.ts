@@ -1,5 +1,5 @@
 import { Tally } from '../domain/tally.ts';
-import { atMost, below, MAX_COMMIT_BATCH } from '../limits.ts';
+import { atMost, below, MAX_COMMIT_BATCH, QUERY_DEADLINE_MS } from '../limits.ts';
 
 /**
  * Longest expected wait of an order for its commit where its store alone sends; one that would wait longer is
@@ -23,6 +23,11 @@ export const ORDER_RATE_WINDOW_MS = 5_000;
 
 atMost({ MIN_UNSTORED_ORDERS }, { MAX_COMMIT_BATCH });
 below({ LINE_PAUSE_MS }, { ORDER_RATE_WINDOW_MS });
+// The slowest rate that is measured; below the other one the rate does not matter.
+atMost(
+  { 'MAX_COMMIT_BATCH / QUERY_DEADLINE_MS': MAX_COMMIT_BATCH / QUERY_DEADLINE_MS },
+  { 'MIN_UNSTORED_ORDERS / MAX_ORDER_WAIT_MS': MIN_UNSTORED_ORDERS / MAX_ORDER_WAIT_MS },
+);
 
 /** Orders below which the rate is not measured: the callers set it, not the machine. */
 const IN_LINE = MIN_UNSTORED_ORDERS / 2;
@@ -31,7 +36,8 @@ const IN_LINE = MIN_UNSTORED_ORDERS / 2;
  * The orders that are not stored yet, and the rate at which this process stores them.
  *
  * The rate is that of the time in which enough orders stood in line, as only then the machine sets it. Older
- * time counts less, by half after about ORDER_RATE_WINDOW_MS. Until it is known it is ASSUMED_ORDER_RATE.
+ * time counts less, by half after about ORDER_RATE_WINDOW_MS. Until it is known it is ASSUMED_ORDER_RATE. A
+ * commit that took longer than a statement may had no answer at first: it says nothing of the rate.
  */
 export class CommitBacklog {
   /** Orders that wait for their turn to start. */
@@ -87,13 +93,14 @@ export class CommitBacklog {
 
   /** Notes that a commit starts beside no other one. The quiet between two bursts is no time in line. */
   resume(nowMs: number): void {
-    if (this.#inLineSince !== null && nowMs - this.#inLineSince > LINE_PAUSE_MS) this.#inLineSince = null;
+    const pauseMs = nowMs - (this.#inLineSince ?? nowMs);
+    if (pauseMs > LINE_PAUSE_MS || this.orders < IN_LINE) this.#inLineSince = null;
   }
 
-  /** Counts a commit that ended at `nowMs`, by `performance.now`. */
+  /** Counts a commit of so many orders, which are over, that ended at `nowMs`, by `performance.now`. */
   committed(orders: number, nowMs: number): void {
-    if (this.#inLineSince !== null) {
-      const passedMs = nowMs - this.#inLineSince;
+    const passedMs = nowMs - (this.#inLineSince ?? Number.NEGATIVE_INFINITY);
+    if (passedMs <= QUERY_DEADLINE_MS) {
       const weight = Math.exp(-passedMs / ORDER_RATE_WINDOW_MS);
       this.#storedInLine = this.#storedInLine * weight + orders;
       this.#inLineMs = this.#inLineMs * weight + passedMs;

@@ -144,9 +144,9 @@ export function createGroupCommit(
       clearTimeout(timer);
       inFlight--;
       if (isSlow) slow--;
+      for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
       ended(batch);
       pump();
-      for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
     });
   }
 

@@ -7,7 +7,7 @@ import {
   MIN_UNSTORED_ORDERS,
   ORDER_RATE_WINDOW_MS,
 } from '../../src/dispatch/commit-backlog.ts';
-import { MAX_COMMIT_BATCH } from '../../src/limits.ts';
+import { MAX_COMMIT_BATCH, QUERY_DEADLINE_MS } from '../../src/limits.ts';
 
 /** Full commits at a rate, for much longer than the rate's window, while many orders stand in line. */
 function store(backlog: CommitBacklog, ratePerSecond: number): void {
@@ -42,7 +42,7 @@ it('assumes a rate until it has measured one', () => {
 });
 
 it('takes some orders on the slowest machine, or it would never learn that it is quick again', () => {
-  expect(room(storedAt(1))).toBe(MIN_UNSTORED_ORDERS);
+  expect(room(storedAt(60))).toBe(MIN_UNSTORED_ORDERS);
 });
 
 it('does not take a time with few orders for the rate of the machine', () => {
@@ -66,6 +66,20 @@ it('takes a pause within a line for the rate of the machine', () => {
   backlog.resume(nowMs + LINE_PAUSE_MS / 2);
   backlog.committed(MAX_COMMIT_BATCH, nowMs + LINE_PAUSE_MS);
   expect(backlog.ratePerSecond).toBeLessThan(1_900);
+});
+
+it('does not take the time for which the database was away for the rate of the machine', () => {
+  const backlog = storedAt(2_000);
+  backlog.committed(MAX_COMMIT_BATCH, nowMs + QUERY_DEADLINE_MS + 1);
+  expect(backlog.ratePerSecond).toBeCloseTo(2_000);
+});
+
+it('ends a line whose orders went away', () => {
+  const backlog = storedAt(2_000);
+  backlog.queued = 1;
+  backlog.resume(nowMs);
+  backlog.committed(1, nowMs + LINE_PAUSE_MS);
+  expect(backlog.ratePerSecond).toBeCloseTo(2_000);
 });
 
 it('follows a machine that becomes slower', () => {

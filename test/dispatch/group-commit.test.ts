@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
+import { ASSUMED_ORDER_RATE, CommitBacklog } from '../../src/dispatch/commit-backlog.ts';
 import type { CommitOutcome } from '../../src/dispatch/commit-batch.ts';
 import { type Caller, createGroupCommit, type GroupCommit } from '../../src/dispatch/group-commit.ts';
 import { hashSecret, newId } from '../../src/domain/ids.ts';
@@ -97,6 +97,13 @@ test('orders that arrive while a commit is in flight share the next one', async 
   expect(seen.inserts).toEqual([1, 19]);
   expect(seen.mostInFlight).toBe(1);
   expect(backlog.orders).toBe(0);
+});
+
+test('a single order after a large batch says nothing of the rate', async () => {
+  const { groupCommit, backlog } = world({ maxBatch: 100 });
+  await commitAll(groupCommit, await drafts(100));
+  await commitAll(groupCommit, await drafts(1));
+  expect(backlog.ratePerSecond).toBe(ASSUMED_ORDER_RATE);
 });
 
 test('a second commit starts beside a slow one, and no third beside two', async () => {

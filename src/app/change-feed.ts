@@ -23,7 +23,7 @@ export type ChangeFeedParts = {
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'matchOrder'>;
   readonly holds: Pick<StoreHolds, 'reload' | 'refresh'>;
   readonly sweep: Sweep;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'has'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'has' | 'takeGift'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
   readonly credentials: {
     readonly [Kind in 'stores' | 'organizations' | 'drivers']: Pick<CredentialCaches[Kind], 'forget'>;
@@ -179,18 +179,16 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
 /** What follows the changes of other processes, by the kind of their notices. */
 function createChangeHandlers({ fleet, redispatch, unknownOutcomes, events, paymentWait }: ChangeFeedParts) {
   async function ordersChanged(ids: readonly string[]): Promise<void> {
-    const holders = new Map(ids.map((id) => [id, fleet.holderOf(id)]));
+    const holders = ids.map((id) => fleet.holderOf(id));
     const states = await fleet.refreshOrders(ids);
     // A driver who held one of the orders may be free now or carry it in another status. So may one who
     // carried it without this process's knowledge, and was lost to a claim here.
-    const drivers = [...new Set([...holders.values(), ...states.map((order) => order.driverId)])].filter(
-      (id) => id != null,
-    );
-    for (const { orderId, driverId } of states) {
+    const drivers = [...new Set([...holders, ...states.map((order) => order.driverId)])].filter((id) => id != null);
+    for (const { orderId, driverId, status } of states) {
       events.orderChanged(orderId, driverId);
-      // This process gave it and had no answer: nobody else rings the driver.
-      const isNews = driverId !== null && driverId !== holders.get(orderId);
-      if (isNews && unknownOutcomes.has(orderId)) events.orderGiven(driverId);
+      // This process gave it and had no answer: nobody else rings the driver. An order that ended keeps its driver.
+      const isGiven = status === 'driver_assigned' && driverId !== null;
+      if (isGiven && unknownOutcomes.takeGift(orderId, driverId)) events.orderGiven(driverId);
     }
     for (const id of drivers) events.driverChanged(id);
     for (const { orderId, waiting } of states) if (waiting) await redispatch.matchOrder(orderId);

@@ -105,12 +105,13 @@ export function createPlaceOrder(deps: {
     for (let attempt = 0; attempt < MAX_CLAIM_ATTEMPTS; attempt++) {
       const driver = claim(draft, lost);
       if (!driver) return null;
-      const outcome = await deps.groupCommit.commit({ ...draft, driver }, caller);
-      if (outcome.kind === 'created') return assigned({ ...draft, driver }, outcome.order, driver.driverId);
+      const order = { ...draft, driver };
+      const outcome = await deps.groupCommit.commit(order, caller);
+      if (outcome.kind === 'created') return assigned(order, outcome.order, driver.driverId);
       releaseClaim(driver.driverId, draft.id, outcome.kind);
       hear(draft.request.retailerId, outcome.kind);
       if (outcome.kind === 'held') return null;
-      if (outcome.kind !== 'driver_lost') return refused(draft, outcome.kind);
+      if (outcome.kind !== 'driver_lost') return refused(order, outcome.kind);
       lost.add(driver.driverId);
     }
     return null;
@@ -161,8 +162,8 @@ export function createPlaceOrder(deps: {
   }
 
   function refused(order: NewOrder, why: Exclude<CommitOutcome['kind'], 'created'>): PlaceOrderOutcome {
-    // If it is committed after all, its notice brings it into memory.
-    if (why === 'unknown') deps.unknownOutcomes.add(order.id);
+    // If it is committed after all, its notice brings it into memory, and its driver is rung.
+    if (why === 'unknown') deps.unknownOutcomes.add(order.id, order.driver?.driverId);
     return { kind: REFUSALS[why] };
   }
 

@@ -23,7 +23,7 @@ export type RedispatchParts = {
   readonly store: Pick<Store, 'assignWaiting' | 'expireOrder' | 'expireSurplus'>;
   readonly matcher: Matcher;
   readonly fleet: Pick<Fleet, 'refreshDrivers' | 'refreshOrders' | 'markStale'>;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDriver'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'watch' | 'addDriver' | 'takeGift'>;
   readonly relay: Pick<Relay, 'relay'>;
   readonly events: Pick<OrderEvents, 'orderChanged' | 'orderGiven' | 'orderTaken' | 'storeChanged'>;
   /** Resolves once the planner has looked at a driver; null where this process plans nothing. */
@@ -94,11 +94,8 @@ export function createRedispatch(parts: RedispatchParts) {
     hear(order.retailerId, outcome);
     if (outcome === null) {
       matcher.endAssign(orderId, 'driver_lost', clock.now());
-      // It may have been written after all: the tables are read, now or by the next sweep.
-      const rung = reread(orderId, drivers).then(() => {
-        if (matcher.holderOf(orderId) === driver.driverId) events.orderGiven(driver.driverId);
-      });
-      void rung.catch(() => undefined);
+      // It may have been written after all: the tables are read, now or by the next sweep. The change feed rings.
+      void reread(orderId, drivers).catch(() => undefined);
       return 'failed';
     }
     const overtaken = matcher.holderOf(orderId) !== driver.driverId || matcher.waitingOrder(orderId) !== order;
@@ -109,6 +106,8 @@ export function createRedispatch(parts: RedispatchParts) {
       fleet.markStale(driver.driverId);
       events.orderChanged(orderId, driver.driverId);
       events.orderGiven(driver.driverId);
+      // This rings for an earlier try without an answer, too.
+      parts.unknownOutcomes.takeGift(orderId, driver.driverId);
       // A read undid the mark or replaced the order, or the order changed again before this reply.
       if (overtaken || carrier !== undefined) await rematch(orderId, drivers);
     } else {
@@ -132,7 +131,7 @@ export function createRedispatch(parts: RedispatchParts) {
   async function write(orderId: string, driver: ChosenDriver, lease?: Lease): Promise<AssignOutcome | null> {
     try {
       const assigning = store.assignWaiting(orderId, driver, parts.unpaidAllowed, lease);
-      return await parts.unknownOutcomes.watch(orderId, assigning);
+      return await parts.unknownOutcomes.watch(orderId, assigning, driver.driverId);
     } catch (error) {
       logger.warn({ err: errorFields(error), orderId }, 'a waiting order could not be assigned');
       return null;

@@ -24,8 +24,13 @@ export class UnknownOutcomes {
   readonly #max: number;
   readonly #now: () => number;
   readonly #events: Pick<OrderEvents, 'outcomeUnknown' | 'driverUnknown'>;
-  /** By order, when it was added, oldest first. */
+  /** By order or driver, when it was added, oldest first. */
   readonly #since = new Map<string, number>();
+  /**
+   * By order, the driver to whom such a write gives it, who is not rung yet; oldest first. Kept for longer than
+   * `keptMs`, as the tables may be away for longer.
+   */
+  readonly #gifts = new Map<string, string>();
 
   /**
    * @param keptMs time for which an order is kept; longer than a write can take
@@ -44,7 +49,9 @@ export class UnknownOutcomes {
     this.#events = events;
   }
 
-  add(orderId: string): void {
+  /** @param givenTo the driver to whom the write gives the order; by default it gives it to nobody */
+  add(orderId: string, givenTo?: string): void {
+    if (givenTo !== undefined) this.#owe(orderId, givenTo);
     this.#note(orderId);
     this.#events.outcomeUnknown(orderId);
   }
@@ -61,17 +68,35 @@ export class UnknownOutcomes {
     this.#forgetOldest();
   }
 
+  #owe(orderId: string, driverId: string): void {
+    this.#gifts.delete(orderId);
+    this.#gifts.set(orderId, driverId);
+    for (const oldest of this.#gifts.keys()) {
+      if (this.#gifts.size <= this.#max) return;
+      this.#gifts.delete(oldest);
+    }
+  }
+
   has(orderId: string): boolean {
     this.#forgetOldest();
     return this.#since.has(orderId);
   }
 
-  /** Passes on the result of a write to an order, and adds the order if the outcome is unknown. */
-  async watch<T>(orderId: string, write: Promise<T>): Promise<T> {
+  /** Whether such a write gives the driver the order and they are still to be rung for it; true once. */
+  takeGift(orderId: string, driverId: string): boolean {
+    return this.#gifts.get(orderId) === driverId && this.#gifts.delete(orderId);
+  }
+
+  /**
+   * Passes on the result of a write to an order, and adds the order if the outcome is unknown.
+   *
+   * @param givenTo the driver to whom the write gives the order; by default it gives it to nobody
+   */
+  async watch<T>(orderId: string, write: Promise<T>, givenTo?: string): Promise<T> {
     try {
       return await write;
     } catch (error) {
-      if (classifyFailure(error) === 'unknown') this.add(orderId);
+      if (classifyFailure(error) === 'unknown') this.add(orderId, givenTo);
       throw error;
     }
   }

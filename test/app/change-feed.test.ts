@@ -186,13 +186,14 @@ const DROPOFF = {
   source: 'zip_centroid',
 } as const;
 
-/** Has another process commit an order with a free driver. */
+/** An order with a free driver, which another process, or the one that is named, is yet to commit. */
 async function given(extras: OrderExtras | null = null, dropoff: NewOrder['dropoff'] = DROPOFF) {
   const { sql } = database;
   const driverId = await addDriverRow(sql);
   const options = extras ? { driverId, extras } : { driverId };
   const draft = { ...(await draftOrder(sql, await addStoreRow(sql), options)), dropoff };
-  return { driverId, orderId: draft.id, commit: () => storeOf(sql, 'other').insertOrders([draft]) };
+  const commit = (processId = 'other') => storeOf(sql, processId).insertOrders([draft]);
+  return { driverId, orderId: draft.id, commit };
 }
 
 test.each([
@@ -266,15 +267,34 @@ test('an order with a write of unknown outcome is read, whatever its notice tell
   await expect.poll(handled, soon).toContain(`orders read ${orderId}`);
 });
 
-test('a driver whom this process gave an order without an answer is rung, once', async () => {
-  const { driverId, orderId, commit } = await given();
-  const { seen, handled, unknownOutcomes } = await api();
-  unknownOutcomes.add(orderId);
-  await commit();
-  await expect.poll(handled, soon).toContain(`rung ${driverId}`);
-  unknownOutcomes.add(orderId);
-  await expect.poll(handled, soon).toContainEqual(`woken ${driverId}`);
-  expect(seen.filter((what) => what.startsWith('rung'))).toHaveLength(1);
+test.each(['no word of it', 'its claim', 'the order, by a read'])(
+  'a driver whom this process gave an order without an answer is rung, once, where memory has %s',
+  async (known) => {
+    const { driverId, orderId, commit } = await given();
+    const { seen, handled, matcher, fleet, unknownOutcomes } = await api();
+    const isLate = known === 'no word of it';
+    if (known === 'its claim') matcher.claim(driverId, orderId);
+    if (!isLate) await commit('api');
+    if (known === 'the order, by a read') await fleet.rebuild();
+    unknownOutcomes.add(orderId, driverId);
+    if (isLate) await commit('api');
+    await expect.poll(handled, soon).toContain(`rung ${driverId}`);
+    seen.length = 0;
+    unknownOutcomes.add(orderId);
+    await expect.poll(handled, soon).toContain(`woken ${driverId}`);
+    expect(seen).not.toContain(`rung ${driverId}`);
+  },
+);
+
+test('nobody is rung for an order that ended, nor a driver whom another process gave it', async () => {
+  const [ended, other] = [await assignedOrder(), await assignedOrder()];
+  await database.sql`update orders set status = 'cancelled' where id = ${ended.orderId}`;
+  const { seen, unknownOutcomes } = await api();
+  unknownOutcomes.add(ended.orderId, ended.driverId);
+  unknownOutcomes.add(other.orderId, ended.driverId);
+  await expect.poll(() => seen, soon).toContain(`woken ${other.driverId}`);
+  expect(seen).toContain(`page ${ended.orderId} of ${ended.driverId}`);
+  expect(seen.filter((what) => what.startsWith('rung'))).toEqual([]);
 });
 
 test('an order for a driver who has another one here is read with the driver', async () => {

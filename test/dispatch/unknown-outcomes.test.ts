@@ -32,6 +32,15 @@ it('drops the oldest of too many, and not one that was added again', () => {
   expect(['a', 'b', 'c'].map((id) => unknownOutcomes.has(id))).toEqual([true, false, true]);
 });
 
+it('owes the ring for a gift to its driver, once, however long the tables are away', () => {
+  const { clock, unknownOutcomes } = world();
+  for (const id of ['a', 'b', 'c']) unknownOutcomes.add(id, `driver of ${id}`);
+  clock.ms = KEPT_MS;
+  unknownOutcomes.add('b');
+  expect(unknownOutcomes.takeGift('b', 'driver of c')).toBe(false);
+  expect(['a', 'b', 'b'].map((id) => unknownOutcomes.takeGift(id, `driver of ${id}`))).toEqual([false, true, false]);
+});
+
 it('adds the order of a write of unknown outcome, and no other', async () => {
   const { unknownOutcomes, readAgain } = world();
   expect(await unknownOutcomes.watch('done', Promise.resolve(1))).toBe(1);

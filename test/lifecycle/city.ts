@@ -83,7 +83,10 @@ export async function startProcess(tables: Tables, processId: string) {
   });
 
   const others: Pick<Positions, 'receive'>[] = [];
+  /** The drivers who were rung for an order. */
+  const rung: string[] = [];
   events.subscribe({
+    orderGiven: (driverId) => rung.push(driverId),
     driverFreed: (driverId) => redispatch.driverAvailable(driverId),
     positionReported(position) {
       for (const other of others) {
@@ -108,6 +111,7 @@ export async function startProcess(tables: Tables, processId: string) {
     positions,
     cancelOrder,
     errors,
+    rung,
     /** Sends positions to another process too. */
     tell: (other: { readonly positions: Pick<Positions, 'receive'> }) => void others.push(other.positions),
     place(tierId: TierId = 'standard', planned: PlannedOutcome = 'taken') {

@@ -31,6 +31,33 @@ async function openOne(drivers: readonly string[], hears: 'deaf' | 'notices' = '
   return { tables, process };
 }
 
+describe('an order that is given without an answer rings its driver once', () => {
+  it('where it is new', async () => {
+    const { process } = await openOne(['driver']);
+    expect(await process.place('standard', 'unknown_and_late')).toEqual({ kind: 'outcome_unknown' });
+    await expect.poll(() => process.rung).toEqual(['driver']);
+  });
+
+  it.each([
+    ['was written', /assign order to driver is answered/],
+    ['was not, and is made again', /assign order to driver is carried out/],
+  ])('where it waited, and its assignment %s', async (_what, step) => {
+    const { tables, process } = await openOne(['driver']);
+    addOrder(tables, 'order', 1_000);
+    await process.fleet.rebuild();
+    tables.turn = async (what) => {
+      if (!step.test(what)) return;
+      tables.turn = async () => undefined;
+      throw Object.assign(new Error('the reply was lost'), { code: 'CONNECTION_CLOSED' });
+    };
+    await process.redispatch.matchOrder('order');
+    await expect.poll(() => tables.carried('driver')?.id).toBe('order');
+    // Its notices are read, and what follows is done.
+    for (let turns = 0; turns < 20; turns++) await nextTurn();
+    expect(process.rung).toEqual(['driver']);
+  });
+});
+
 describe('while an assignment is being written', () => {
   it('an order that loses its driver takes one who arrived while it was marked', async () => {
     const { tables, process } = await openOne(['lost', 'late']);

@@ -151,7 +151,7 @@ class Simulation {
       },
       matcher: this.#matcher,
       fleet: { refreshDrivers: async () => undefined, refreshOrders: async () => [], markStale: () => undefined },
-      unknownOutcomes: { watch: (_orderId, write) => write, addDriver: () => undefined },
+      unknownOutcomes: { watch: (_orderId, write) => write, addDriver: () => undefined, takeGift: () => false },
       relay: { relay: () => undefined },
       events: new OrderEvents(),
       clock: { now: () => this.#nowMs },

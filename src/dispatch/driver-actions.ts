@@ -86,13 +86,13 @@ export function createDriverActions(deps: {
     return act(action, to, async () => write(await deps.receipts(to, action)));
   }
 
-  /** The pickup of a driver who lost the order while nobody heard of them. */
-  async function pickUpLate(action: DriverAction, otherwise: ActionOutcome): Promise<ActionOutcome> {
+  /** The pickup of a driver who lost the order while nobody heard of them; null where they may not have it. */
+  async function pickUpLate(action: DriverAction): Promise<ActionOutcome | null> {
     const { driverId, orderId, stamp } = action;
     const receipt = await deps.receipts('picked_up', action);
     const write = store.pickUpLate(orderId, driverId, stamp, receipt, textDelaySeconds);
     const changed = await deps.unknownOutcomes.watch(orderId, write);
-    if (!changed) return otherwise;
+    if (!changed) return null;
     const loser = matcher.holderOf(orderId);
     deps.relay.relay(changed.outbox);
     matcher.unwait(orderId);
@@ -179,7 +179,9 @@ export function createDriverActions(deps: {
       const { orderId, driverId, stamp } = action;
       const write = (receipt: Receipt | null) => store.pickUpOrder(orderId, driverId, stamp, receipt, textDelaySeconds);
       const outcome = await step(action, 'picked_up', write);
-      return outcome.kind === 'not_found' ? pickUpLate(action, outcome) : outcome;
+      if (outcome.kind !== 'not_found') return outcome;
+      // Meanwhile the same action may have been done, or the order be theirs again.
+      return (await pickUpLate(action)) ?? step(action, 'picked_up', write);
     },
     /** The result of a delivery if it is known before the write, so before a photo is stored; else null. */
     foreseeDelivery: (action: DriverAction) => foresee(action, 'delivered'),

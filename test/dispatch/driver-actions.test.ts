@@ -67,6 +67,15 @@ async function assigned(): Promise<DriverAction> {
 const pickUp: Meanwhile = ({ orderId, driverId }) =>
   storeOf(database.sql, 'test').pickUpOrder(orderId, driverId, NO_STAMP);
 
+async function giveBack({ orderId, driverId }: DriverAction): Promise<void> {
+  await database.sql`update orders set driver_id = ${driverId}, status = 'driver_assigned' where id = ${orderId}`;
+}
+
+async function pickUpAs(action: DriverAction): Promise<void> {
+  await giveBack(action);
+  await storeOf(database.sql, 'test').pickUpOrder(action.orderId, action.driverId, action.stamp);
+}
+
 it('a delivery that arrives while its pickup is being recorded is recorded after it', async () => {
   const action = await assigned();
   const actions = await actionsWith(action, pickUp);
@@ -81,6 +90,20 @@ it('a delivery whose repetition is recorded between two reads gets the same resu
     storeOf(database.sql, 'test').deliverOrder(orderId, driverId, PHOTO.name, stamp);
   const actions = await actionsWith(action, pickUp, twin);
   expect(await actions.deliver(action, PHOTO)).toMatchObject({ kind: 'done', status: 'delivered', repeated: true });
+});
+
+it.each([
+  ['was done by its repetition', { kind: 'done', status: 'picked_up', repeated: true }, pickUpAs],
+  ['became legal', { kind: 'done', status: 'picked_up', repeated: false }, giveBack],
+])('a late pickup that changes nothing, as it %s meanwhile, says what is so now', async (_what, answer, meanwhile) => {
+  const action = await assigned();
+  await database.sql`update orders set driver_id = null, status = 'pending_dispatch' where id = ${action.orderId}`;
+  const pickUpLate = async () => {
+    await meanwhile(action);
+    return null;
+  };
+  const actions = await actionsWith(action, async () => undefined, undefined, { pickUpLate });
+  expect(await actions.pickUp(action)).toMatchObject(answer);
 });
 
 it('a duty whose write has no answer is read from the tables', async () => {

@@ -43,6 +43,16 @@ test('a former driver who fetched the parcel in a dead zone has the order again,
   expect((await me.loadFleet([next]))[0]?.carried).toEqual([]);
 });
 
+test('it is judged by the assignment of the driver who did it, not by that of the next one', async () => {
+  const { orderId, driverId } = await lost();
+  const [first] = await sql`
+    update order_events set at = at - interval '20 minutes', data = data || '{"distance_meters": 700}'
+    where order_id = ${orderId} and type = 'driver_assigned' returning at`;
+  await nextDriver(orderId);
+  const assignedAtMs = first?.at.getTime();
+  expect((await me.findTrip(orderId, driverId))?.trip).toMatchObject({ assignedAtMs, approachMeters: 700 });
+});
+
 test('its events are steps of the statuses, in the order’s history and as stores are told', async () => {
   const { orderId, driverId } = await lost();
   const next = await nextDriver(orderId);

@@ -198,25 +198,29 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     expect(await headline(page)).toBe('Maria');
   });
 
-  it('tells what was done before it tells where the phone is, which may bring another order', async () => {
-    const page = await open({ clock: 'installed' });
-    fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
-    await eventually(() => headline(page)).toBe('Mission Street Market');
-    await page.context().setOffline(true);
-    await page.locator('#link[data-state=offline]').waitFor();
-    await press(page, 'Picked up');
-    fake.heard.length = 0;
-    const release = fake.hold();
-    await page.context().setOffline(false);
-    await page.locator('#link[data-state=live]').waitFor();
-    await eventually(() => fake.heard).toContain('pick-up');
-    // By then the page would have told its position.
-    await page.clock.fastForward(5_000);
-    await page.evaluate("fetch('/driver/day')");
-    release();
-    await eventually(() => fake.heard).toContain('position');
-    expect(fake.heard).toEqual(['pick-up', 'answer', 'position']);
-  });
+  it.each(['over the socket', 'where none opens'])(
+    'tells what was done before it tells where the phone is, which may bring another order, %s',
+    async (where) => {
+      const page = await open({ clock: 'installed' });
+      fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
+      await eventually(() => headline(page)).toBe('Mission Street Market');
+      await page.context().setOffline(true);
+      await page.locator('#link[data-state=offline]').waitFor();
+      await press(page, 'Picked up');
+      fake.heard.length = 0;
+      const release = fake.hold();
+      if (where === 'where none opens') await page.routeWebSocket(/live/, () => {});
+      await page.context().setOffline(false);
+      if (where === 'over the socket') await page.locator('#link[data-state=live]').waitFor();
+      await eventually(() => fake.heard).toContain('pick-up');
+      // By then the page would have told its position.
+      await page.clock.fastForward(5_000);
+      await page.evaluate("fetch('/driver/day')");
+      release();
+      await eventually(() => fake.heard).toContain('position');
+      expect(fake.heard).toEqual(['pick-up', 'answer', 'position']);
+    },
+  );
 
   it('shows what a route gains at once, but at a door only after the handover', async () => {
     const page = await open({ at: north(900) });

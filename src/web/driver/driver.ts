@@ -149,7 +149,7 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
   becomeWriter();
   // Asks the browser not to delete unsent actions.
   void navigator.storage?.persist?.().catch(() => false);
-  session = new Session(token, state, store, {
+  const entered = new Session(token, state, store, {
     changed() {
       if (session?.linkState === 'replaced') screen = 'replaced';
       stayAwake();
@@ -158,13 +158,16 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
     gained: tellGained,
     lost: tellLost,
     signedOut() {
+      // The end of a token that the driver has left for another one.
+      if (session !== entered) return;
       if (isKept(token)) kept.signOut();
       leave(say('tokenRevoked'));
     },
   });
+  session = entered;
   show();
   void ringWhenClosed(token, false);
-  await session.start();
+  await entered.start();
   show();
 }
 

@@ -3,8 +3,8 @@ import { nowMs } from './clock.ts';
 import { retryPauseMs } from './lane.ts';
 
 export type DutyParts = {
-  /** Keeps a wish to go off duty for the next page. */
-  readonly kept: { wantsOffDuty(): boolean; keepWantedDuty(onDuty: boolean | null): void };
+  /** Keeps since when the driver wants to be off duty, in ms since 1970, for the next page. */
+  readonly kept: { offDutySinceMs(): number | null; keepOffDutySince(ms: number | null): void };
   setDuty(duty: Duty): Promise<Answer<unknown>>;
   /** The service confirmed the wish. */
   taken(duty: Duty): void;
@@ -14,13 +14,20 @@ export type DutyParts = {
 };
 
 /**
+ * Longest time for which a wish is tried: six hours. The driver may work with another phone by then, and must not be
+ * taken off duty there, nor put on duty after they have gone home.
+ */
+const WISH_MS = 6 * 3_600_000;
+
+/**
  * The duty that the driver wants and the service has not confirmed; only the last wish counts. What cannot be
- * sent is tried again with growing pauses.
+ * sent is tried again with growing pauses, for WISH_MS.
  */
 export class DutyWish {
   readonly #parts: DutyParts;
   readonly #random: () => number;
   #wanted: Duty | null;
+  #sinceMs: number;
   #failures = 0;
   #sending = false;
   #stopped = false;
@@ -29,7 +36,9 @@ export class DutyWish {
   constructor(parts: DutyParts, random: () => number = Math.random) {
     this.#parts = parts;
     this.#random = random;
-    this.#wanted = parts.kept.wantsOffDuty() ? { onDuty: false, until: null } : null;
+    const sinceMs = parts.kept.offDutySinceMs();
+    this.#wanted = sinceMs === null ? null : { onDuty: false, until: null };
+    this.#sinceMs = sinceMs ?? 0;
   }
 
   get wanted(): boolean | null {
@@ -38,7 +47,8 @@ export class DutyWish {
 
   want(duty: Duty): void {
     this.#wanted = duty;
-    this.#parts.kept.keepWantedDuty(duty.onDuty);
+    this.#sinceMs = nowMs();
+    this.#parts.kept.keepOffDutySince(duty.onDuty ? null : this.#sinceMs);
     this.send();
   }
 
@@ -54,7 +64,9 @@ export class DutyWish {
   }
 
   #go(): void {
-    if (!this.#sending && !this.#stopped && this.#wanted !== null) void this.#send(this.#wanted);
+    if (this.#sending || this.#stopped || this.#wanted === null) return;
+    if (nowMs() - this.#sinceMs > WISH_MS) this.#drop();
+    else void this.#send(this.#wanted);
   }
 
   async #send(wanted: Duty): Promise<void> {
@@ -83,6 +95,10 @@ export class DutyWish {
       this.send();
       return;
     }
+    this.#drop();
+  }
+
+  #drop(): void {
     this.#forget();
     this.#parts.dropped();
   }
@@ -94,6 +110,6 @@ export class DutyWish {
 
   #forget(): void {
     this.#wanted = null;
-    this.#parts.kept.keepWantedDuty(null);
+    this.#parts.kept.keepOffDutySince(null);
   }
 }

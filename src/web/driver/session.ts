@@ -33,7 +33,7 @@ export type Finished = { readonly kind: ActionKind; readonly orderId: string };
 /** The phone's last position that was sent. */
 export type SentFix = { readonly fix: Fix; readonly takenMs: number };
 
-/** Longest time for which a new connection tells no position, until what was done before is sent. */
+/** Longest time for which a phone that is heard again tells no position, until what was done before is sent. */
 const CATCH_UP_MS = 10_000;
 
 /** One signed-in driver: merges what the service says with what the driver did. */
@@ -53,7 +53,8 @@ export class Session {
   #sentFix: SentFix | null = null;
   #finished: Finished | null = null;
   #day: Day | null = null;
-  #liveSinceMs = Number.NEGATIVE_INFINITY;
+  /** When the service could last hear this phone again; not yet while there is no network. */
+  #heardFromMs = Number.POSITIVE_INFINITY;
   #stopped = false;
 
   /** @param state from the service or, without a network, from the phone's storage */
@@ -122,6 +123,7 @@ export class Session {
   async start(): Promise<void> {
     await this.queue.start();
     if (this.#stopped) return;
+    this.#heardFromMs = performance.now();
     this.#link.start();
     this.#followPosition();
     this.#duty.send();
@@ -140,6 +142,7 @@ export class Session {
   /** Tries at once: the network may be back, or the page is visible again. */
   wake(): void {
     if (this.#stopped) return;
+    this.#heardFromMs = performance.now();
     this.#link.resume();
     this.queue.wake();
     this.#position.ask();
@@ -148,6 +151,7 @@ export class Session {
   }
 
   wentOffline(): void {
+    this.#heardFromMs = Number.POSITIVE_INFINITY;
     this.queue.interrupt();
     this.#link.wentOffline();
   }
@@ -240,7 +244,7 @@ export class Session {
   #linkChanged(linkState: LinkState): void {
     this.#linkState = linkState;
     if (linkState === 'live') {
-      this.#liveSinceMs = performance.now();
+      this.#heardFromMs = performance.now();
       this.queue.wake();
       this.#position.ask();
       this.#duty.send();
@@ -279,7 +283,7 @@ export class Session {
    */
   get #isCatchingUp(): boolean {
     const owes = this.queue.waiting.some(({ photo }) => photo === null);
-    return owes && performance.now() - this.#liveSinceMs < CATCH_UP_MS;
+    return owes && performance.now() - this.#heardFromMs < CATCH_UP_MS;
   }
 
   #report(report: Report, sent: SentFix): void {

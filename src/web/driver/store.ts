@@ -152,8 +152,9 @@ export const kept = {
     if (isWriter) write(STATE, JSON.stringify({ ...state, wait_at: null }));
   },
   /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
-  wantsOffDuty: (): boolean => read(OFF_DUTY) !== null,
-  keepWantedDuty: (onDuty: boolean | null): void => write(OFF_DUTY, onDuty === false ? 'yes' : null),
+  /** What an older page kept has no time, so it counts as old. */
+  offDutySinceMs: (): number | null => (read(OFF_DUTY) === null ? null : Number(read(OFF_DUTY)) || 0),
+  keepOffDutySince: (ms: number | null): void => write(OFF_DUTY, ms === null ? null : String(ms)),
   /** The door at which the driver stands, as some phones end a page while the camera is open. */
   door: (): Door | null => parsed<Door>(read(DOOR)),
   keepDoor(door: Door | null): void {

@@ -12,6 +12,7 @@ export async function within<Value>(
   const abort = new AbortController();
   const giveUp = () => abort.abort();
   const timer = setTimeout(giveUp, timeoutMs);
+  if (orBy?.aborted) giveUp();
   orBy?.addEventListener('abort', giveUp, { once: true });
   try {
     return await work(abort.signal);

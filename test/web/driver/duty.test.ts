@@ -9,8 +9,8 @@ const until = (aheadMs: number): Duty => ({ onDuty: true, until: new Date(NOW + 
 
 const setDuty = vi.fn<(duty: Duty) => Promise<Answer<unknown>>>();
 let told: string[];
-/** The duty of the wish that the next page finds. */
-let keptDuty: boolean | null;
+/** Since when the next page finds that the driver wants to be off duty. */
+let keptSince: number | null;
 let wish: DutyWish;
 
 const sent = () => setDuty.mock.calls.map(([duty]) => duty);
@@ -25,8 +25,8 @@ beforeEach(() => {
     dropped: () => told.push('dropped'),
     signedOut: () => told.push('signed out'),
   };
-  keptDuty = null;
-  const kept = { wantsOffDuty: () => false, keepWantedDuty: (duty: boolean | null) => (keptDuty = duty) };
+  keptSince = null;
+  const kept = { offDutySinceMs: () => null, keepOffDutySince: (ms: number | null) => (keptSince = ms) };
   wish = new DutyWish({ kept, setDuty, ...listener }, () => 1);
 });
 afterEach(() => {
@@ -37,16 +37,16 @@ afterEach(() => {
 
 test('a wish that the service takes is confirmed', async () => {
   wish.want(OFF);
-  expect([wish.wanted, keptDuty]).toEqual([false, false]);
+  expect([wish.wanted, keptSince]).toEqual([false, NOW]);
   await flush();
-  expect([wish.wanted, keptDuty, told]).toEqual([null, null, ['off duty']]);
+  expect([wish.wanted, keptSince, told]).toEqual([null, null, ['off duty']]);
 });
 
 test('a wish that the service refuses is dropped, and not sent again', async () => {
   setDuty.mockResolvedValue({ kind: 'refused' });
   wish.want(OFF);
   await vi.advanceTimersByTimeAsync(120_000);
-  expect([wish.wanted, keptDuty, told, sent()]).toEqual([null, null, ['dropped'], [OFF]]);
+  expect([wish.wanted, keptSince, told, sent()]).toEqual([null, null, ['dropped'], [OFF]]);
 });
 
 test.each([
@@ -73,6 +73,24 @@ test('a wish that fails is tried again with growing pauses of at most 30 s, and 
   wish.send();
   await flush();
   expect(told).toEqual(['off duty']);
+});
+
+test('a wish is dropped after six hours, by the next page too: the driver may work with another phone by then', async () => {
+  setDuty.mockResolvedValue({ kind: 'failed' });
+  wish.want(OFF);
+  await vi.advanceTimersByTimeAsync(6 * 3_600_000 + 60_000);
+  expect([wish.wanted, keptSince, told]).toEqual([null, null, ['dropped']]);
+  setDuty.mockClear();
+  for (const [sinceMs, calls] of [
+    [NOW, 0],
+    [Date.now() - 3_600_000, 1],
+  ] as const) {
+    const kept = { offDutySinceMs: () => sinceMs, keepOffDutySince: () => {} };
+    const next = new DutyWish({ kept, setDuty, taken() {}, dropped() {}, signedOut() {} });
+    next.send();
+    next.stop();
+    expect(setDuty).toHaveBeenCalledTimes(calls);
+  }
 });
 
 test('a wish that is made while another is refused is sent', async () => {

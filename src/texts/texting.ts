@@ -77,8 +77,7 @@ export type TextRows = {
 export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
   const { texts, clock } = deps;
 
-  /** @param askedMs when the statement was sent that opened the text */
-  async function lookUp(text: OwedText, askedMs: number): Promise<TextResult | JobResult> {
+  async function lookUp(text: OwedText, job: JobData): Promise<TextResult | JobResult> {
     const { secondsSinceSend } = text;
     if (secondsSinceSend < FIRST_LOOKUP) return waitFor(FIRST_LOOKUP - secondsSinceSend);
     const sinceMs = text.firstSentAt.getTime() - TEXT_LOOKBACK_MS;
@@ -86,9 +85,15 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
     if (found.kind === 'found') return { status: 'sent', sid: found.sid };
     if (found.kind === 'retry_later') return triedLater(found);
     const last = lastLookUp(text.earlierSends);
-    return secondsSinceSend < last ? waitFor(last - secondsSinceSend) : send(text, askedMs);
+    if (secondsSinceSend < last) return waitFor(last - secondsSinceSend);
+    // While Twilio was asked the phone may have opted out, and the order may have ended.
+    const askedMs = clock.now();
+    const again = await rows.open(job);
+    if (again?.earlierSends !== text.earlierSends) return { kind: 'retry', reason: 'changed_meanwhile' };
+    return send(again, askedMs);
   }
 
+  /** @param askedMs when the statement was sent that opened the text */
   async function send(text: OwedText, askedMs: number): Promise<TextResult | JobResult> {
     const failureCode = whyNot(text, deps.mayText, clock.now());
     if (failureCode) return { status: 'failed', failureCode };
@@ -122,7 +127,7 @@ export function createTexting(deps: TextingDeps, rows: TextRows): JobHandler {
       return { kind: 'done' };
     }
     if (text.secondsSinceSend < 0) return waitFor(Math.min(-text.secondsSinceSend, MAX_TEXT_PAUSE_SECONDS));
-    const result = text.earlierSends > 0 ? await lookUp(text, askedMs) : await send(text, askedMs);
+    const result = text.earlierSends > 0 ? await lookUp(text, job) : await send(text, askedMs);
     if ('kind' in result) return result;
     if (await rows.record(text, result, outboxId)) deps.events.detailsChanged(orderId);
     return { kind: 'done' };

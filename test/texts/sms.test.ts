@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { limitConcurrency } from '../../src/postgres/batched-reads.ts';
 import type { FaultOrder } from '../../src/sandbox/faults.ts';
@@ -23,6 +23,8 @@ async function world(
     mayText?: () => boolean;
     bounds?: TextBounds;
     earlierTexts?: number;
+    /** What happens while Twilio is asked for the text. */
+    duringLookUp?: (orderId: string) => Promise<unknown>;
   } = {},
 ) {
   const { sql } = database;
@@ -51,7 +53,14 @@ async function world(
       },
     },
     orderLocks: limitConcurrency(1),
-    texts: twilio,
+    texts: {
+      ...twilio,
+      async find(...asked) {
+        const found = await twilio.find(...asked);
+        await options.duringLookUp?.(orderId);
+        return found;
+      },
+    },
     trackingUrl: 'https://track.example',
     mayText: options.mayText ?? (() => true),
     bounds: options.bounds ?? { perPhone: 0, perStore: 0 },
@@ -320,3 +329,31 @@ test.each([
     expect(await cancelled.row()).toMatchObject(result);
   },
 );
+
+const optOut = (optedOut: boolean) => storeOf(database.sql).setOptOut('+14155550123', optedOut, null);
+
+test.each<[string, string, (orderId: string) => Promise<unknown>]>([
+  ['phone opts out', 'opted_out', () => optOut(true)],
+  [
+    'order is cancelled',
+    'order_ended',
+    (orderId) => storeOf(database.sql, 'test').cancelOrder(orderId, 'operator', 'other'),
+  ],
+])('a text whose %s while it is looked up is not sent again: %s', async (_what, code, duringLookUp) => {
+  onTestFinished(async () => void (await optOut(false)));
+  const { run, wait, refuses } = await world({ faults: { next: [lost] }, duringLookUp });
+  await run();
+  await wait(LATE);
+  await refuses(code);
+});
+
+test('a text that another worker sends again while it is looked up is not sent besides', async () => {
+  const { run, wait, texts } = await world({
+    faults: { next: [lost] },
+    duringLookUp: (orderId) => database.sql`update messages set sends = sends + 1 where order_id = ${orderId}`,
+  });
+  await run();
+  await wait(LATE);
+  expect(await run()).toMatchObject({ kind: 'retry' });
+  expect(texts()).toEqual([]);
+});

@@ -10,7 +10,7 @@ import {
   withBackend,
 } from 'bullmq';
 import type { Pool } from 'pg';
-import { JOB_ATTEMPTS, JOB_BACKOFF_MS, LOSS_REPORT_MS } from '../limits.ts';
+import { below, JOB_ATTEMPTS, JOB_BACKOFF_MS, LOSS_REPORT_MS } from '../limits.ts';
 import { limitConcurrency } from '../postgres/batched-reads.ts';
 import type { Clock } from '../postgres/clock.ts';
 import { OUTBOX_LEASE_SECONDS } from '../store/outbox.ts';
@@ -26,6 +26,7 @@ import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 import { heedPause } from './job-limits.ts';
 import type { JobPace } from './job-pace.ts';
 import { backendOnPostgres } from './postgres-backend.ts';
+import { RELAY_AHEAD_MS } from './until-due.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 import type { WriteMarks } from './write-marks.ts';
 
@@ -37,6 +38,8 @@ const MAX_JOB_STALLS = 20;
 export const JOB_FINISH_MS = 2_500;
 /** Failed jobs kept in a queue for inspection: age in seconds and count. The outbox row is kept as well. */
 const KEEP_FAILED_JOBS = { age: 7 * 86_400, count: 10_000 };
+
+below({ RELAY_AHEAD_MS }, { 'OUTBOX_LEASE_SECONDS in ms': OUTBOX_LEASE_SECONDS * 1_000 });
 
 /** Creates or updates BullMQ's tables in Postgres. Several processes may run it at once. */
 export async function migrateQueues(pool: Pool): Promise<void> {
@@ -124,7 +127,8 @@ export type WorkerSettings = {
 /**
  * Starts a worker, which does single jobs and batches. BullMQ runs a job twice if a process blocks or dies,
  * so handlers must be safe to run twice. An error of a handler costs the job an attempt, unless the database
- * is away. Where the clock of this machine is ahead, the sweeper brings a job that is to run later.
+ * is away. A job that is to run later is left to the sweeper where it waits for more than RELAY_AHEAD_MS, and
+ * where the clock of this machine is ahead.
  * A close waits JOB_FINISH_MS for the jobs under way, and gives those back that are not done.
  */
 export function startWorker(
@@ -153,7 +157,8 @@ export function startWorker(
       const reason = result.kind === 'retry' ? result.reason : undefined;
       logger.info({ queue: name, orderId, outcome: result.kind, reason }, 'a job is tried again later');
     }
-    if (result.kind !== 'rate_limited' && isWallClockAhead(options.clock)) {
+    const isLong = result.kind === 'wait' && result.forMs > RELAY_AHEAD_MS;
+    if (isLong || (result.kind !== 'rate_limited' && isWallClockAhead(options.clock))) {
       return options.putBack(left, name, result.kind === 'wait' ? result.forMs : backoffMs(left));
     }
     if (left.length < jobsOf(job.data).length) await job.updateData(batchOf(left));

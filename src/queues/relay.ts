@@ -11,7 +11,7 @@ import type { JobPace } from './job-pace.ts';
 import { JOB_TICK_MS } from './job-pace.ts';
 import type { AddingQueue } from './queues.ts';
 import { createQueueRoom, MAX_QUEUED_BATCHES, MAX_QUEUED_JOBS } from './room.ts';
-import { createUntilDue } from './until-due.ts';
+import { createUntilDue, RELAY_AHEAD_MS } from './until-due.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 import { within } from './within.ts';
 
@@ -20,8 +20,6 @@ import { within } from './within.ts';
  * much as about ten rows. Above JOB_TICK_MS, which takes its place while jobs yield.
  */
 export const HAND_OVER_MS = 100;
-/** Longest time before it is due that a job is handed over; a later one waits for the sweeper. */
-export const RELAY_AHEAD_MS = 5 * 60_000;
 /** Pause before a failed hand-over is tried again. */
 export const RELAY_RETRY_MS = 500;
 /** Most rows held for a failed hand-over; the rest is left to the sweeper. At least RELAY_BATCH. */

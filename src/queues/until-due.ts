@@ -1,13 +1,21 @@
+import { below } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { OutboxRow } from '../store/outbox-rows.ts';
 import { JOB_TICK_MS } from './job-pace.ts';
 
+/**
+ * Longest time before it is due that a job is handed over, and that a queue keeps one that waits; a later one waits
+ * for the sweeper. Below OUTBOX_LEASE_SECONDS, at whose end the sweeper would add a second job of its row.
+ */
+export const RELAY_AHEAD_MS = 5 * 60_000;
 /** Longest time before they are due that rows are held so that they share a job. Below RELAY_AHEAD_MS. */
 const RELAY_SOON_MS = 60_000;
 /**
  * Most rows held until they are due; the rest is left to the sweeper. A text of each order of a burst is one.
  */
 export const RELAY_SOON_ROWS = 100_000;
+
+below({ RELAY_SOON_MS }, { RELAY_AHEAD_MS });
 
 /**
  * Holds rows until they are due, so that they share jobs: a delayed job of BullMQ is one of its own. They lie by the

@@ -1,6 +1,6 @@
 import type { OrderEvents } from '../dispatch/order-events.ts';
 import { linkEnding, type TextKind, textBody } from '../domain/customer-text.ts';
-import { atMost, ON_THE_WAY_USEFUL_SECONDS, TEXT_USEFUL_SECONDS, VENDOR_SOCKETS } from '../limits.ts';
+import { atMost, below, ON_THE_WAY_USEFUL_SECONDS, TEXT_USEFUL_SECONDS, VENDOR_SOCKETS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
 import type { JobData, JobHandler, JobResult } from '../queues/job-handler.ts';
 import { triedLater } from '../queues/job-limits.ts';
@@ -15,8 +15,8 @@ import type { TextSender } from './text-sender.ts';
 export const SMS_CONCURRENCY = 256;
 /**
  * Longest time from a send of unknown outcome to the next one, in seconds. Each such send doubles the time,
- * from the last of TEXT_LOOKUP_SECONDS on. At most OUTBOX_LEASE_SECONDS, after which the sweeper would hand
- * the job over again.
+ * from the last of TEXT_LOOKUP_SECONDS on. Below ON_THE_WAY_USEFUL_SECONDS: where
+ * the vendor is well again in time, each kind of text is sent while it is of use.
  */
 export const MAX_TEXT_PAUSE_SECONDS = 15 * 60;
 /** Longest time from counting a send to making it. At most the first look-up, which may have begun. */
@@ -31,6 +31,7 @@ const TEXT_LOOKBACK_MS = 60 * 60_000;
 export const TEXT_LOOKUP_SECONDS = [10, 60] as const;
 
 atMost({ SMS_CONCURRENCY }, { VENDOR_SOCKETS });
+below({ MAX_TEXT_PAUSE_SECONDS }, { ON_THE_WAY_USEFUL_SECONDS });
 atMost({ TEXT_HELD_UP_MS }, { 'TEXT_LOOKUP_SECONDS[0] in ms': TEXT_LOOKUP_SECONDS[0] * 1_000 });
 
 /** Why a text failed, but for the codes of Twilio. */

@@ -4,14 +4,7 @@ import { FEW_JOBS } from '../../src/queues/fair-shares.ts';
 import { RELAY_BATCH, RELAY_MARK_MS } from '../../src/queues/hand-over-marks.ts';
 import { type JobBatch, jobsOf } from '../../src/queues/job-batch.ts';
 import { JOB_TICK_MS, JobPace, MIN_PACED_JOBS, SLOW_ORDER_MS } from '../../src/queues/job-pace.ts';
-import {
-  createRelay,
-  HAND_OVER_MS,
-  RELAY_AHEAD_MS,
-  RELAY_HELD_MS,
-  RELAY_HELD_ROWS,
-  RELAY_RETRY_MS,
-} from '../../src/queues/relay.ts';
+import { createRelay, HAND_OVER_MS, RELAY_HELD_MS, RELAY_HELD_ROWS, RELAY_RETRY_MS } from '../../src/queues/relay.ts';
 import {
   MAX_QUEUED_BATCHES,
   MAX_QUEUED_BEYOND,
@@ -25,7 +18,7 @@ import {
   OUTBOX_SWEEP_SOON_MS,
   type SweeperStore,
 } from '../../src/queues/sweeper.ts';
-import { RELAY_SOON_ROWS } from '../../src/queues/until-due.ts';
+import { RELAY_AHEAD_MS, RELAY_SOON_ROWS } from '../../src/queues/until-due.ts';
 import type { OutboxRow, QueueName } from '../../src/store/outbox-rows.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { startTestSweeper } from './test-sweeper.ts';

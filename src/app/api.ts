@@ -164,6 +164,8 @@ function subscribe(
     },
     driverChanged: (driverId) => driverLive.driverChanged(driverId),
     driverFreed: (driverId) => driverLive.driverChanged(driverId),
+    // Whether the position came over the socket, by a request, from a tracking app or from another process.
+    driverMoved: (position) => driverLive.driverMoved(position),
     tokenChanged: (driverId) => driverLive.tokenChanged(driverId),
     everythingChanged: () => driverLive.everythingChanged(),
   });

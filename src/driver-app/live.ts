@@ -7,7 +7,7 @@ import type { Credentials } from '../http/credentials.ts';
 import { MAX_DRIVER_SOCKETS, SOCKET_IDLE_SECONDS } from '../limits.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { DriverState } from '../store/drivers/drivers.ts';
+import type { DriverPosition, DriverState } from '../store/drivers/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { SocketBehaviour } from '../transport/live-socket.ts';
 import type { DriverAllowances } from './allowance.ts';
@@ -49,6 +49,11 @@ export type DriverLive = {
   readonly behaviour: SocketBehaviour<DriverSession>;
   /** Sends the driver's state again. Costs nothing where the driver is not connected here; never throws. */
   driverChanged(driverId: string): void;
+  /**
+   * Sends the driver's state again where they have come to a place that shows more of it. Costs a look into a map where
+   * nothing is withheld; never throws.
+   */
+  driverMoved(position: DriverPosition): void;
   /** The driver has another token: a socket that signed in with the one before is closed. Never throws. */
   tokenChanged(driverId: string): void;
   /** Reads the state of every connected driver again, for when notices may have been missed. */
@@ -171,14 +176,6 @@ export function createDriverLive(parts: {
   function takePosition(socket: DriverSocket, driverId: string, location: PositionReport): void {
     const outcome = positions.report(driverId, location);
     if (outcome === 'off_range') strike(socket, 'malformed', 'lat and lng must be degrees on Earth');
-    const { data } = socket;
-    const at = positions.last(driverId);
-    const hasCome = data.waitAt !== null && isThere(at, data.waitAt);
-    if (hasCome || data.withheld.some((order) => seesCustomer(order, at))) {
-      data.withheld = [];
-      data.waitAt = null;
-      void reader.request(driverId);
-    }
     if (outcome === 'unknown_driver') socket.send(errorMessage('unavailable', 'the driver is not known here yet'));
   }
 
@@ -214,6 +211,16 @@ export function createDriverLive(parts: {
     if (signedIn.has(driverId)) void reader.request(driverId);
   }
 
+  function driverMoved(at: DriverPosition): void {
+    const data = signedIn.get(at.driverId)?.data;
+    if (!data) return;
+    const hasCome = data.waitAt !== null && isThere(at, data.waitAt);
+    if (!hasCome && !data.withheld.some((order) => seesCustomer(order, at))) return;
+    data.withheld = [];
+    data.waitAt = null;
+    void reader.request(at.driverId);
+  }
+
   return {
     behaviour: {
       path: '/driver/live',
@@ -229,6 +236,7 @@ export function createDriverLive(parts: {
       closed,
     },
     driverChanged: readAgain,
+    driverMoved,
     tokenChanged: readAgain,
     everythingChanged() {
       for (const driverId of signedIn.keys()) void reader.request(driverId);

@@ -27,7 +27,7 @@ let allowances: DriverAllowances;
 const find = vi.fn<(tokenHash: string) => Promise<{ driverId: string } | null>>();
 const findState = vi.fn<(driverId: string) => Promise<DriverState | null>>();
 const setDuty = vi.fn<(driverId: string, onDuty: boolean) => Promise<{ onDuty: boolean } | null>>();
-const report = vi.fn<(driverId: string, report: object) => 'taken' | 'older' | 'unknown_driver' | 'off_range'>();
+const report = vi.fn<(driverId: string, report: Point) => 'taken' | 'older' | 'unknown_driver' | 'off_range'>();
 
 beforeEach(() => {
   fakeClock(NOW_MS);
@@ -40,7 +40,10 @@ beforeEach(() => {
     state = driverState(onDuty);
     return { onDuty };
   });
-  report.mockReset().mockReturnValue('taken');
+  report.mockReset().mockImplementation((driverId, { lat, lng }) => {
+    live.driverMoved({ driverId, lat, lng, atMs: NOW_MS });
+    return 'taken';
+  });
   allowances = createDriverAllowances(Date.now);
   live = createDriverLive({
     allowances,
@@ -513,6 +516,17 @@ describe('a driver with an order', () => {
     expect(dropoffs(socket)).toEqual([hidden, shown]);
     await move(socket, 200);
     expect(dropoffs(socket)).toHaveLength(2);
+  });
+
+  it('is told them once where their tracking app or another process said that they are there', async () => {
+    state = driverState(true, [order]);
+    const socket = await signedIn();
+    for (const meters of [310, 290, 290]) {
+      lastPosition = metersNorth(meters);
+      live.driverMoved({ driverId: DRIVER_ID, ...lastPosition, atMs: NOW_MS });
+      await settle();
+    }
+    expect(dropoffs(socket)).toEqual([hidden, shown]);
   });
 
   it.each(['picked_up', 'undeliverable'] as const)('sees the customer of an order that is %s', async (status) => {

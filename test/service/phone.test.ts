@@ -116,6 +116,20 @@ describe('Traccar Client', () => {
     await untilOrder(store, order.id, { driver_id: driver.id });
   });
 
+  test('has the page show the customer once the driver is at the store', async () => {
+    const store = await addStore();
+    const driver = await addFreeDriver(northOf(store.point, 400));
+    const { id } = await trackerOf(driver.id);
+    const page = await openPhone(driver.token);
+    const order = (await place(store)).body.order;
+    const shown = (name: unknown) => ({ order: { id: order.id, dropoff: { name } } });
+    await expect.poll(() => page.messages.at(-1), soon).toMatchObject(shown(null));
+    expect(await send(asForm(id, store.point))).toEqual([200, true]);
+    await expect.poll(() => page.messages.at(-1), soon).toMatchObject(shown(expect.any(String)));
+    page.close();
+    await driver.duty(false);
+  });
+
   test('is newer than what the page said before in that second, though its time has whole seconds', async () => {
     const driver = await addDriver();
     const { id } = await trackerOf(driver.id);

@@ -23,7 +23,7 @@ export type ChangeFeedParts = {
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'matchOrder'>;
   readonly holds: Pick<StoreHolds, 'reload' | 'refresh'>;
   readonly sweep: Sweep;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'has' | 'takeGift'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'has' | 'takeGift' | 'giftIds'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
   readonly credentials: {
     readonly [Kind in 'stores' | 'organizations' | 'drivers']: Pick<CredentialCaches[Kind], 'forget'>;
@@ -57,6 +57,8 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     await holds.reload();
     await secrets.readAll();
     await fleet.rebuild();
+    // The notice of one may have been missed, and nobody else rings its driver.
+    changed.order.add(unknownOutcomes.giftIds());
     events.everythingChanged();
     void sweep();
     for (const read of tiersRead) if (read.status === 'rejected') throw read.reason;

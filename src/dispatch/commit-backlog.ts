@@ -37,7 +37,7 @@ const IN_LINE = MIN_UNSTORED_ORDERS / 2;
  *
  * The rate is that of the time in which enough orders stood in line, as only then the machine sets it. Older
  * time counts less, by half after about ORDER_RATE_WINDOW_MS. Until it is known it is ASSUMED_ORDER_RATE. A
- * commit that took longer than a statement may had no answer at first: it says nothing of the rate.
+ * commit that had no answer, or stored nothing, says nothing of the rate.
  */
 export class CommitBacklog {
   /** Orders that wait for their turn to start. */
@@ -95,6 +95,11 @@ export class CommitBacklog {
   resume(nowMs: number): void {
     const pauseMs = nowMs - (this.#inLineSince ?? nowMs);
     if (pauseMs > LINE_PAUSE_MS || this.orders < IN_LINE) this.#inLineSince = null;
+  }
+
+  /** The database does not answer, or stores nothing: the time until the next commit ends is not the machine's. */
+  endLine(): void {
+    this.#inLineSince = null;
   }
 
   /** Counts a commit of so many orders, which are over, that ended at `nowMs`, by `performance.now`. */

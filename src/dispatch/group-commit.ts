@@ -41,6 +41,8 @@ export type GroupCommit = {
 
 type Waiter = { readonly order: NewOrder; readonly caller: Caller; readonly resolve: (outcome: CommitOutcome) => void };
 
+/** Outcomes of orders that the database did not take up. */
+const UNSTORED: ReadonlySet<CommitOutcome['kind']> = new Set(['unavailable', 'failed', 'unknown']);
 /** Checks of the queue during the longest wait; an order that waited too long is dropped at the next one. */
 const CHECKS_PER_WAIT = 10;
 
@@ -84,7 +86,12 @@ export function createGroupCommit(
   let isWatched = false;
   let gathering: NodeJS.Timeout | undefined;
   let isGathered = false;
-  const commitBatch = createCommitBatch({ ...parts, unresolved: pump }, bounds, logger);
+  const commitBatch = createCommitBatch({ ...parts, unresolved }, bounds, logger);
+
+  function unresolved(): void {
+    backlog.endLine();
+    pump();
+  }
 
   function pump(): void {
     scheduled = false;
@@ -145,6 +152,7 @@ export function createGroupCommit(
       inFlight--;
       if (isSlow) slow--;
       for (const { order, resolve } of batch) resolve(outcomes.get(order.id) ?? { kind: 'failed' });
+      if ([...outcomes.values()].every(({ kind }) => UNSTORED.has(kind))) backlog.endLine();
       ended(batch);
       pump();
     });

@@ -77,6 +77,11 @@ export class UnknownOutcomes {
     }
   }
 
+  /** The orders of which it is not known whether their drivers have them. */
+  giftIds(): string[] {
+    return [...this.#gifts.keys()];
+  }
+
   has(orderId: string): boolean {
     this.#forgetOldest();
     return this.#since.has(orderId);

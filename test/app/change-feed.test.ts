@@ -5,6 +5,7 @@ import { createGivenOrders, GIVEN_FRESH_MS } from '../../src/dispatch/given-orde
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createPaymentWait } from '../../src/dispatch/payment-wait.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
+import { newId } from '../../src/domain/ids.ts';
 import type { OrderExtras } from '../../src/domain/order.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
@@ -285,6 +286,18 @@ test.each(['no word of it', 'its claim', 'the order, by a read'])(
     expect(seen).not.toContain(`rung ${driverId}`);
   },
 );
+
+test('a driver is rung for a gift whose notice was missed, once everything is read', async () => {
+  const { driverId, orderId, commit } = await given();
+  const { seen, handled, unknownOutcomes } = await api();
+  unknownOutcomes.add(orderId, driverId);
+  // The process remembers ten: its own notice of this one counts no more.
+  for (let n = 0; n < 10; n++) unknownOutcomes.add(newId());
+  await commit('api');
+  expect(await handled()).not.toContain(`rung ${driverId}`);
+  await database.sql`select pg_notify('sameday', 'other:everything:orders')`;
+  await expect.poll(() => seen, soon).toContain(`rung ${driverId}`);
+});
 
 test('nobody is rung for an order that ended, nor a driver whom another process gave it', async () => {
   const [ended, other] = [await assignedOrder(), await assignedOrder()];

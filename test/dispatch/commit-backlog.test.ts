@@ -74,6 +74,13 @@ it('does not take the time for which the database was away for the rate of the m
   expect(backlog.ratePerSecond).toBeCloseTo(2_000);
 });
 
+it('does not take a commit that stored nothing for the rate of the machine', () => {
+  const backlog = storedAt(2_000);
+  backlog.endLine();
+  backlog.committed(MAX_COMMIT_BATCH, nowMs + QUERY_DEADLINE_MS / 2);
+  expect(backlog.ratePerSecond).toBeCloseTo(2_000);
+});
+
 it('ends a line whose orders went away', () => {
   const backlog = storedAt(2_000);
   backlog.queued = 1;

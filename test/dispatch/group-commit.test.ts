@@ -106,6 +106,17 @@ test('a single order after a large batch says nothing of the rate', async () => 
   expect(backlog.ratePerSecond).toBe(ASSUMED_ORDER_RATE);
 });
 
+test('a commit that stores nothing says nothing of the rate', async () => {
+  const real = storeOf(database.sql);
+  const locked = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+  const inserts = [real.insertOrders, () => Promise.reject(locked)];
+  const insertOrders: Store['insertOrders'] = (...batch) => (inserts.shift() ?? real.insertOrders)(...batch);
+  const { groupCommit, backlog } = open({ ...real, insertOrders });
+  const outcomes = await commitAll(groupCommit, await drafts(128));
+  expect(kinds(outcomes)).toEqual([...Array(64).fill('created'), ...Array(64).fill('unavailable')]);
+  expect(backlog.ratePerSecond).toBe(ASSUMED_ORDER_RATE);
+});
+
 test('a second commit starts beside a slow one, and no third beside two', async () => {
   const { groupCommit, backlog, seen, hold } = world({ slowMs: 1 });
   const release = hold();

@@ -91,7 +91,7 @@ export const ACCOUNT_TEXTS: Readonly<Record<string, FieldText>> = {
   enabled: { says: 'Whether events are sent.', example: true },
   disabled_at: { says: 'Since when it is disabled, else null.', example: null },
   disabled_because: { says: 'Why it is disabled, else null.', example: null },
-  failing_since: { says: 'Its first failure since its last success, else null.', example: null },
+  failing_since: { says: 'Its first failure since it last worked, else null.', example: null },
   old_secret_until: { says: 'Until when it is signed by the secret before too, else null.', example: null },
   set_by: { says: 'Who added it.', example: 'key' },
   secret: { says: 'The signing secret; it is in no later reply.', example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },

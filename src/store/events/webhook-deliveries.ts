@@ -105,7 +105,8 @@ export type FailedAttempt = {
 /**
  * Records a failed attempt of a delivery. A failure of the endpoint (any but `refuses`) counts against it:
  * after WEBHOOK_HOLD_AFTER_SECONDS of failures it is left alone for a while, after WEBHOOK_DISABLE_SECONDS it
- * is disabled. `refuses` ends its failures, as an accepted delivery does. Of two runs that attempt the same
+ * is disabled. `refuses` ends failures that are over: neither those of this minute, nor while it is held, as a receiver
+ * may refuse some and fail all others. Of two runs that attempt the same
  * delivery at once the second one records nothing, so that one job follows.
  *
  * @returns the job to relay again, if any, with the jobs of what is released, and whether this failure disabled
@@ -136,7 +137,8 @@ export async function recordFailedAttempt(
       where ${isEndpoint(sql, delivery)} and disabled_at is null and ${receiver !== 'refuses'}
         and exists (select from tried)
       returning disabled_at
-    ), recovered as (${recover(sql, delivery)} and ${receiver === 'refuses'}
+    ), recovered as (${recover(sql, delivery)} and ${receiver === 'refuses'} and coalesce(retry_at <= now(), true)
+        and failing_since < now() - make_interval(secs => ${WEBHOOK_HOLD_AFTER_SECONDS})
     ), again as (${postpone(sql, delivery, retryInSeconds ?? 0)} and ${retryInSeconds !== null}
       and exists (select from tried)
       returning id, queue, order_id, retailer_id, run_at, relays

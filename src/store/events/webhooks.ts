@@ -15,7 +15,7 @@ export type Webhook = {
   readonly eventTypes: readonly string[] | null;
   readonly setBy: 'operator' | 'key';
   readonly createdAt: Date;
-  /** Its first failure since its last success. */
+  /** Its first failure since it last worked. */
   readonly failingSince: Date | null;
   readonly disabledAt: Date | null;
   readonly disabledBecause: 'off' | 'failing' | 'gone' | null;

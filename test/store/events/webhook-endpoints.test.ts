@@ -60,6 +60,9 @@ describe('an endpoint', () => {
     const [refused, other] = [await newDelivery(), await newDelivery()];
     expect((await fail(refused, 5, 'refuses')).outbox).toHaveLength(1);
     expect(await show(refused.id)).toMatchObject({ status: 'pending', attempts: 1 });
+    await failingFor(30);
+    await fail(await reopened(refused), 5, 'refuses');
+    expect(await endpoint()).toMatchObject({ failing_since: expect.any(Date) });
     await failingFor(86_401);
     expect((await fail(await reopened(refused), null, 'refuses')).disabled).toBe(false);
     // It has answered: what it failed before counts no more.

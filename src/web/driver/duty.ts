@@ -6,6 +6,8 @@ export type DutyParts = {
   /** Keeps since when the driver wants to be off duty, in ms since 1970, for the next page. */
   readonly kept: { offDutySinceMs(): number | null; keepOffDutySince(ms: number | null): void };
   setDuty(duty: Duty): Promise<Answer<unknown>>;
+  /** Whether the service counts this phone as the driver's. */
+  isLive(): boolean;
   /** The service confirmed the wish. */
   taken(duty: Duty): void;
   /** The service does not take the wish, so that the driver's duty stays what it is. */
@@ -14,14 +16,14 @@ export type DutyParts = {
 };
 
 /**
- * Longest time for which a wish is tried: six hours. The driver may work with another phone by then, and must not be
- * taken off duty there, nor put on duty after they have gone home.
+ * Age from which a wish is old: six hours. The driver may work with another phone by then, so that an old one to go
+ * off duty waits until this phone is theirs. An old one to go on duty is dropped, as they may have gone home.
  */
 const WISH_MS = 6 * 3_600_000;
 
 /**
  * The duty that the driver wants and the service has not confirmed; only the last wish counts. What cannot be
- * sent is tried again with growing pauses, for WISH_MS.
+ * sent is tried again with growing pauses.
  */
 export class DutyWish {
   readonly #parts: DutyParts;
@@ -65,8 +67,9 @@ export class DutyWish {
 
   #go(): void {
     if (this.#sending || this.#stopped || this.#wanted === null) return;
-    if (nowMs() - this.#sinceMs > WISH_MS) this.#drop();
-    else void this.#send(this.#wanted);
+    const isOld = nowMs() - this.#sinceMs > WISH_MS;
+    if (isOld && this.#wanted.onDuty) this.#drop();
+    else if (!isOld || this.#parts.isLive()) void this.#send(this.#wanted);
   }
 
   async #send(wanted: Duty): Promise<void> {

@@ -53,7 +53,7 @@ export class Session {
   #sentFix: SentFix | null = null;
   #finished: Finished | null = null;
   #day: Day | null = null;
-  /** When the service could last hear this phone again; not yet while there is no network. */
+  /** When the service heard this phone again; not yet while it does not, whether the phone knows that or not. */
   #heardFromMs = Number.POSITIVE_INFINITY;
   #stopped = false;
 
@@ -80,6 +80,7 @@ export class Session {
     this.#duty = new DutyWish({
       kept,
       setDuty: (duty) => this.#api.setDuty(duty),
+      isLive: () => this.#link.live,
       taken: ({ onDuty, until }) =>
         this.#take({ ...this.orders.state, on_duty: onDuty, on_duty_until: until, wait_at: null }),
       dropped: () => this.#take(this.orders.state),
@@ -213,6 +214,8 @@ export class Session {
   #heard<Value>(answer: Answer<Value>): answer is { kind: 'ok'; value: Value } {
     if (this.#stopped) return false;
     if (answer.kind === 'signed_out') this.#listener.signedOut();
+    // Where no socket opens.
+    if (answer.kind === 'ok' && this.#heardFromMs === Number.POSITIVE_INFINITY) this.#heardFromMs = performance.now();
     return answer.kind === 'ok';
   }
 
@@ -242,6 +245,7 @@ export class Session {
   }
 
   #linkChanged(linkState: LinkState): void {
+    if (this.#linkState === 'live') this.#heardFromMs = Number.POSITIVE_INFINITY;
     this.#linkState = linkState;
     if (linkState === 'live') {
       this.#heardFromMs = performance.now();

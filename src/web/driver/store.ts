@@ -152,8 +152,8 @@ export const kept = {
     if (isWriter) write(STATE, JSON.stringify({ ...state, wait_at: null }));
   },
   /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
-  /** What an older page kept has no time, so it counts as old. */
-  offDutySinceMs: (): number | null => (read(OFF_DUTY) === null ? null : Number(read(OFF_DUTY)) || 0),
+  /** What an older page kept has no time, and counts as new. */
+  offDutySinceMs: (): number | null => (read(OFF_DUTY) === null ? null : Number(read(OFF_DUTY)) || Date.now()),
   keepOffDutySince: (ms: number | null): void => write(OFF_DUTY, ms === null ? null : String(ms)),
   /** The door at which the driver stands, as some phones end a page while the camera is open. */
   door: (): Door | null => parsed<Door>(read(DOOR)),

@@ -50,7 +50,8 @@ export class ActionQueue {
   #driverId: string | null;
   /** Bytes of a photo that are expected to get through. */
   #mostBytes = Number.POSITIVE_INFINITY;
-  #stopped = true;
+  #isLoaded = false;
+  #stopped = false;
 
   /** @param driverId null where it is not known yet, see `isOf` */
   constructor(
@@ -65,7 +66,7 @@ export class ActionQueue {
     this.#driverId = driverId;
     const lane = (hasPhoto: boolean) =>
       new Lane({
-        next: () => (this.#stopped ? null : this.#nextOf(hasPhoto)),
+        next: () => (this.#stopped || !this.#isLoaded ? null : this.#nextOf(hasPhoto)),
         send: async (action, signal) => sending.send(await this.#fitted(action, sending), signal),
         apply: (action, sent) => this.#apply(action, sent),
         random,
@@ -95,7 +96,7 @@ export class ActionQueue {
   /** Loads the actions that an earlier page left and begins to send. */
   async start(): Promise<void> {
     this.#actions = await this.#store.all();
-    this.#stopped = false;
+    this.#isLoaded = true;
     this.#listener.changed();
     this.wake();
   }

@@ -151,8 +151,10 @@ export const kept = {
   keepState(state: DriverState): void {
     if (isWriter) write(STATE, JSON.stringify({ ...state, wait_at: null }));
   },
-  /** A wish to go off duty outlives the page; one to go on duty must not come true a day later. */
-  /** What an older page kept has no time, and counts as new. */
+  /**
+   * A wish to go off duty outlives the page; one to go on duty must not come true a day later. What an older page kept
+   * has no time, and counts as new.
+   */
   offDutySinceMs: (): number | null => (read(OFF_DUTY) === null ? null : Number(read(OFF_DUTY)) || Date.now()),
   keepOffDutySince: (ms: number | null): void => write(OFF_DUTY, ms === null ? null : String(ms)),
   /** The door at which the driver stands, as some phones end a page while the camera is open. */

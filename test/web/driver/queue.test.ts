@@ -246,6 +246,16 @@ describe('the actions of a driver', () => {
     expect([...store.kept.keys()]).toEqual(['a', 'b']);
   });
 
+  it('are not sent by a page that stopped while it loaded them', async () => {
+    await store.add({ ...action('a'), number: 1 });
+    const queue = newQueue();
+    const started = queue.start();
+    queue.stop();
+    await started;
+    await flush();
+    expect(sent()).toEqual([]);
+  });
+
   it('are sent although the phone’s storage refuses them, and the driver is warned', async () => {
     send.mockResolvedValueOnce(LATER);
     const queue = await begun(newQueue(full()), action('a'));

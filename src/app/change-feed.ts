@@ -23,7 +23,7 @@ export type ChangeFeedParts = {
   readonly redispatch: Pick<Redispatch, 'driverAvailable' | 'matchOrder'>;
   readonly holds: Pick<StoreHolds, 'reload' | 'refresh'>;
   readonly sweep: Sweep;
-  readonly unknownOutcomes: Pick<UnknownOutcomes, 'has' | 'takeGift' | 'giftIds'>;
+  readonly unknownOutcomes: Pick<UnknownOutcomes, 'has' | 'takeGift' | 'giftIds' | 'settle'>;
   readonly tiers: Pick<LoadedTiers, 'reload'>;
   readonly credentials: {
     readonly [Kind in 'stores' | 'organizations' | 'drivers']: Pick<CredentialCaches[Kind], 'forget'>;
@@ -192,6 +192,7 @@ function createChangeHandlers({ fleet, redispatch, unknownOutcomes, events, paym
       const isGiven = status === 'driver_assigned' && driverId !== null;
       if (isGiven && unknownOutcomes.takeGift(orderId, driverId)) events.orderGiven(driverId);
     }
+    unknownOutcomes.settle(ids);
     for (const id of drivers) events.driverChanged(id);
     for (const { orderId, waiting } of states) if (waiting) await redispatch.matchOrder(orderId);
     for (const id of drivers) redispatch.driverAvailable(id);

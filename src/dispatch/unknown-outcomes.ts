@@ -87,6 +87,11 @@ export class UnknownOutcomes {
     return this.#since.has(orderId);
   }
 
+  /** Forgets the gifts among orders that were read after their writes could still arrive: nobody is rung for them. */
+  settle(orderIds: readonly string[]): void {
+    for (const id of orderIds) if (this.#gifts.has(id) && !this.has(id)) this.#gifts.delete(id);
+  }
+
   /** Whether such a write gives the driver the order and they are still to be rung for it; true once. */
   takeGift(orderId: string, driverId: string): boolean {
     return this.#gifts.get(orderId) === driverId && this.#gifts.delete(orderId);

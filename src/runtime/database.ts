@@ -141,8 +141,8 @@ async function startEmbedded(config: Config, say: (line: string) => void, closer
 const API_LOCK = '6595811084077347712';
 
 /**
- * Seconds after which Postgres asks a silent holder of the lock whether it is there, and between such questions. Without
- * them the system's own count, two hours in Linux, and a machine that lost its power would keep the next one out so long.
+ * Seconds after which Postgres asks a silent holder of the lock whether it is there, and between two such questions. By
+ * the system's own, two hours in Linux, a machine that lost its power would keep the next one out for as long.
  */
 const LOCK_KEEPALIVE_SECONDS = 5;
 /** Questions without an answer after which the holder is gone. */

@@ -15,8 +15,8 @@ import type { TextSender } from './text-sender.ts';
 export const SMS_CONCURRENCY = 256;
 /**
  * Longest time from a send of unknown outcome to the next one, in seconds. Each such send doubles the time,
- * from the last of TEXT_LOOKUP_SECONDS on. Below ON_THE_WAY_USEFUL_SECONDS: where
- * the vendor is well again in time, each kind of text is sent while it is of use.
+ * from the last of TEXT_LOOKUP_SECONDS on. Below ON_THE_WAY_USEFUL_SECONDS, so that a text is tried again while it
+ * is of use.
  */
 export const MAX_TEXT_PAUSE_SECONDS = 15 * 60;
 /** Longest time from counting a send to making it. At most the first look-up, which may have begun. */

@@ -41,6 +41,16 @@ it('owes the ring for a gift to its driver, once, however long the tables are aw
   expect(['a', 'b', 'b'].map((id) => unknownOutcomes.takeGift(id, `driver of ${id}`))).toEqual([false, true, false]);
 });
 
+it('forgets a gift that a read did not show when its write could arrive no more', () => {
+  const { clock, unknownOutcomes } = world();
+  unknownOutcomes.add('a', 'driver');
+  unknownOutcomes.settle(['a']);
+  expect(unknownOutcomes.giftIds()).toEqual(['a']);
+  clock.ms = KEPT_MS;
+  unknownOutcomes.settle(['a']);
+  expect([unknownOutcomes.giftIds(), unknownOutcomes.takeGift('a', 'driver')]).toEqual([[], false]);
+});
+
 it('adds the order of a write of unknown outcome, and no other', async () => {
   const { unknownOutcomes, readAgain } = world();
   expect(await unknownOutcomes.watch('done', Promise.resolve(1))).toBe(1);

@@ -19,7 +19,8 @@ const PICKUP_ACCURACY_METERS: Readonly<Record<string, number>> = {
  */
 export async function findTrip({ sql }: Db, orderId: string, driverId: string): Promise<TripRow | null> {
   const [row] = await sql`
-    select case when o.driver_id = ${driverId} then o.assigned_at else given.at end as assigned_at, given.approach, o.pickup_address, a.line1, a.zip, o.pickup_lat, o.pickup_lng, o.pickup_point_source,
+    select case when o.driver_id = ${driverId} then o.assigned_at else given.at end as assigned_at, given.approach,
+      o.pickup_address, a.line1, a.zip, o.pickup_lat, o.pickup_lng, o.pickup_point_source,
       a.lat, a.lng, a.accuracy_meters, p.lat as driver_lat, p.lng as driver_lng, p.captured_at,
       (select e.receipt->'picked_up_at' from order_events e
        where e.order_id = o.id and e.type = 'picked_up' order by e.sequence desc limit 1) as picked_up_at

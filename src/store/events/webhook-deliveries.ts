@@ -105,9 +105,9 @@ export type FailedAttempt = {
 /**
  * Records a failed attempt of a delivery. A failure of the endpoint (any but `refuses`) counts against it:
  * after WEBHOOK_HOLD_AFTER_SECONDS of failures it is left alone for a while, after WEBHOOK_DISABLE_SECONDS it
- * is disabled. `refuses` ends failures that are over: neither those of this minute, nor while it is held, as a receiver
- * may refuse some and fail all others. Of two runs that attempt the same
- * delivery at once the second one records nothing, so that one job follows.
+ * is disabled. `refuses` ends failures of before, but neither those of this minute nor a hold: a receiver may refuse
+ * some and fail all others. Of two runs that attempt the same delivery at once the second one records nothing, so
+ * that one job follows.
  *
  * @returns the job to relay again, if any, with the jobs of what is released, and whether this failure disabled
  *   the endpoint

@@ -43,6 +43,7 @@ export const dueAgain = (sql: Sql, webhookId: string, processId: string): Fragme
       select b.id from outbox b
       where b.id = any(array(
           select d.outbox_id from webhook_deliveries d
+          -- The last condition is that of the index.
           where ${webhookOf(sql)} = ${webhookId} and d.status = 'pending' and d.status <> 'delivered'
           order by d.created_at, d.id limit ${WEBHOOKS_DUE_ROWS}))
         and ${isOwed(sql, sql`b`)} and b.parked_for is null and b.run_at > now()

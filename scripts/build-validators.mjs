@@ -1,10 +1,9 @@
 /**
  * Compiles the JSON Schemas of `src/http/schemas.ts` into plain functions, so that serving never loads Ajv's compiler:
  * `validators` has a function for each schema, under its name, which takes no text that cannot be stored. Writes them to
- * `dist/http/validators.js` for the service and to `src/http/validators.js` for tests that run the source, each with the few
- * lines of Ajv's runtime that it needs.
+ * `src/http/validators.js`, with the few lines of Ajv's runtime that they need.
  */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Ajv } from 'ajv';
@@ -12,7 +11,7 @@ import standalone from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const TARGETS = ['src/http/validators.js', 'dist/http/validators.js'];
+const TARGET = join(ROOT, 'src/http/validators.js');
 
 async function bundle(input) {
   const result = await build({
@@ -47,17 +46,10 @@ function compile(schemas) {
 export async function buildValidators() {
   const source = compile(await loadSchemas());
   const code = await bundle({ stdin: { contents: source, resolveDir: ROOT, sourcefile: 'validators.js' } });
-  for (const target of TARGETS) {
-    const path = join(ROOT, target);
-    await mkdir(dirname(path), { recursive: true });
-    // In one step, so that a service or a test that starts meanwhile never reads half of it.
-    const unfinished = `${path}.${process.pid}`;
-    await writeFile(
-      unfinished,
-      `// Written by scripts/build-validators.mjs; edit src/http/schemas.ts instead.\n${code}`,
-    );
-    await rename(unfinished, path);
-  }
+  // In one step, so that a test that starts meanwhile never reads half of it.
+  const unfinished = `${TARGET}.${process.pid}`;
+  await writeFile(unfinished, `// Written by scripts/build-validators.mjs; edit src/http/schemas.ts instead.\n${code}`);
+  await rename(unfinished, TARGET);
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await buildValidators();

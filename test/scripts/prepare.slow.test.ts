@@ -45,7 +45,8 @@ const children: Child[] = [];
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'sameday-prepare-'));
   for (const name of OWN) cpSync(join(SCRIPTS, name), join(root, 'scripts', name));
-  for (const name of ['zips', 'validators', 'web']) put(`scripts/build-${name}.mjs`, `console.log('built ${name}');`);
+  for (const name of ['zips', 'validators', 'service', 'web'])
+    put(`scripts/build-${name}.mjs`, `console.log('built ${name}');`);
   put(
     'scripts/run.mjs',
     "import { prepare } from './prepare.mjs'; await prepare(JSON.parse(process.argv[2] ?? '{}'));",

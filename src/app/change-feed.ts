@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { listenForNotices, type Notice, type NoticeKind } from '../bus/notices.ts';
 import { createBatches } from '../dispatch/batches.ts';
 import type { Fleet } from '../dispatch/fleet.ts';
@@ -9,7 +10,14 @@ import type { Redispatch } from '../dispatch/redispatch.ts';
 import type { StoreHolds } from '../dispatch/store-holds.ts';
 import { REDISPATCH_SWEEP_MS, type Sweep } from '../dispatch/sweep.ts';
 import type { UnknownOutcomes } from '../dispatch/unknown-outcomes.ts';
-import { FEED_RETRY_MS, LOSS_REPORT_MS, MAX_FEED_BATCH, MAX_FEED_PENDING } from '../limits.ts';
+import {
+  below,
+  FEED_RETRY_MS,
+  LOSS_REPORT_MS,
+  MAX_FEED_BATCH,
+  MAX_FEED_PENDING,
+  QUERY_DEADLINE_MS,
+} from '../limits.ts';
 import { classifyFailure } from '../postgres/failures.ts';
 import type { Closers } from '../runtime/closers.ts';
 import type { Database } from '../runtime/database.ts';
@@ -36,6 +44,14 @@ export type ChangeFeedParts = {
 };
 
 /**
+ * Time after which a start gives up its first read. On a machine that is busy, as after a crash, the reply with every
+ * driver may take longer than QUERY_DEADLINE_MS, and another start would cost more than another read.
+ */
+const FIRST_READ_MS = 30_000;
+
+below({ QUERY_DEADLINE_MS }, { FIRST_READ_MS });
+
+/**
  * The changes that reach memory by their notice alone, also those that this process made: of stores, whose holds
  * its jobs change too, and of doors, which its jobs find.
  */
@@ -45,7 +61,7 @@ const READ_BY_NOTICE: ReadonlySet<NoticeKind> = new Set(['retailer', 'door']);
  * The change feed: keeps an API process in step with what other processes commit, and sweeps the waiting
  * orders. After listening was interrupted everything is read again, because notices may have been missed. A
  * read that fails while the database is away is repeated until it succeeds, because a notice comes only once.
- * Resolves after the first read.
+ * Resolves after the first read, which is tried again for FIRST_READ_MS; then its error is thrown.
  */
 export async function followChanges(parts: ChangeFeedParts): Promise<void> {
   const { fleet, holds, unknownOutcomes, events, tiers, credentials, secrets, logger, closers } = parts;
@@ -62,6 +78,18 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     events.everythingChanged();
     void sweep();
     for (const read of tiersRead) if (read.status === 'rejected') throw read.reason;
+  }
+
+  async function firstRead(): Promise<void> {
+    const untilMs = performance.now() + FIRST_READ_MS;
+    for (;;) {
+      try {
+        return await readEverything();
+      } catch (error) {
+        if (!failed(error) || performance.now() > untilMs) throw error;
+        await pause(FEED_RETRY_MS);
+      }
+    }
   }
 
   let sweeping = Promise.resolve();
@@ -166,7 +194,7 @@ export async function followChanges(parts: ChangeFeedParts): Promise<void> {
     for (const batch of [everything, ...Object.values(changed)]) batch.close();
     await stop();
   });
-  await readEverything();
+  await firstRead();
   const timer = setInterval(() => {
     void sweep();
     // While no store asks for anything, nobody else would notice that this process does not hear.

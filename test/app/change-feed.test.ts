@@ -33,8 +33,12 @@ const logger = createLogger('silent');
 const soon = { interval: 10 };
 const database = await useFreshDatabase();
 
-/** An API process with a change feed, and a record of its reads, events and matching. */
-async function api(secrets = NO_SECRETS) {
+/**
+ * An API process with a change feed, and a record of its reads, events and matching.
+ *
+ * @param readsLost number of its first reads that are not answered in time
+ */
+async function api(secrets = NO_SECRETS, readsLost = 0) {
   const sql = connect({ url: database.url, applicationName: 'api', max: 2 });
   const closers = new Closers(logger);
   onTestFinished(async () => {
@@ -42,6 +46,7 @@ async function api(secrets = NO_SECRETS) {
     await sql.end({ timeout: 1 });
   });
   const seen: string[] = [];
+  let lost = readsLost;
   let held = Promise.resolve();
   const tables = {
     areAway: false,
@@ -55,6 +60,7 @@ async function api(secrets = NO_SECRETS) {
   };
   const read = async <T>(what: string, rows: () => Promise<T>): Promise<T> => {
     seen.push(what);
+    if (lost-- > 0) throw new StatementGivenUp('DEADLINE_SENT');
     if (tables.areAway) throw new StatementGivenUp('DATABASE_AWAY');
     const found = await rows();
     await held;
@@ -420,6 +426,12 @@ test('a notice whose rows cannot be read while the database is away is handled w
   await expect.poll(() => seen, soon).toContain(`woken ${driverId}`);
   expect(seen).toContain(`page ${orderId} of ${driverId}`);
   expect(seen).toContain(`phone ${driverId}`);
+});
+
+test('a start whose first reads are late reads again', async () => {
+  const { driverId } = await assignedOrder();
+  const { matcher } = await api(NO_SECRETS, 2);
+  expect(matcher.driver(driverId)).toBeDefined();
 });
 
 test('if listening begins again before reads succeed, everything is read as soon as they do', async () => {

@@ -7,7 +7,7 @@ import { ROOT } from './prepare.mjs';
 const SRC = join(ROOT, 'src');
 /** From the lowest. An entry is a folder with all that is in it, or a file at the top. */
 const LEVELS = [
-  ['limits.ts', 'with-timeout.ts', 'shared-read.ts'],
+  ['limits.ts', 'with-timeout.ts', 'shared-read.ts', 'error-place.ts'],
   ['telemetry.ts'],
   ['geo', 'words'],
   ['domain'],

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { placeInProject } from './error-place.ts';
 import { below } from './limits.ts';
 
 /** Bytes that are written at once. A pipe keeps writes of up to 4,096 bytes whole beside other writers'. */
@@ -52,18 +53,11 @@ export function createGatheringLogger(): Pick<Logger, 'info'> {
 export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code } = error as { code?: unknown };
-  const place = placesOf(error).find((line) => /^ {4}at /.test(line) && !line.includes('node_modules'));
+  const place = placesOf(error).reduce<string | undefined>((found, line) => found ?? placeInProject(line), undefined);
   return {
     name: error.name,
     ...(typeof code === 'string' || typeof code === 'number' ? { code: String(code) } : {}),
-    ...(place
-      ? {
-          at: place
-            .trim()
-            .replace(/^at /, '')
-            .replace(/\(?file:\/\/.*\/(dist|src)\//, '($1/'),
-        }
-      : {}),
+    ...(place ? { at: place } : {}),
   };
 }
 

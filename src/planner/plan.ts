@@ -103,19 +103,35 @@ export class Plan {
     return best;
   }
 
-  /** The routes that are tried for a task: those that stop at its store anyway, and the nearest. */
+  /** The routes that are tried for a task: of those near it the ones that have time for it. */
   candidates(task: Task): Set<Route> {
+    return this.near(task, (route) => this.#hasTimeFor(route, task));
+  }
+
+  /** Routes whose drivers may carry a task: those that stop at its store anyway, and the nearest. */
+  near(task: Task, hasTime: (route: Route) => boolean = () => true): Set<Route> {
     const { order } = task;
     const mayCarry = (route: Route) =>
       !route.isBroken &&
       route.cost < Number.POSITIVE_INFINITY &&
       route.stops.length < PLANNER_MAX_STOPS &&
-      this.rules.mayCarry(route.driver.id, order.id);
+      this.rules.mayCarry(route.driver.id, order.id) &&
+      hasTime(route);
     const routes = this.pickups.routesWith(task);
     for (const route of routes) if (!mayCarry(route)) routes.delete(route);
     const reach = this.rules.reachOf(order.id);
     for (const route of this.fleet.nearest(task.pickup.place, this.nowMs, reach, mayCarry)) routes.add(route);
     return routes;
+  }
+
+  /** Whether a task can be put into a route before its driver goes home, so that who can't keeps nobody out. */
+  #hasTimeFor(route: Route, task: Task): boolean {
+    if (route.driver.offDutyMs === Number.POSITIVE_INFINITY) return true;
+    if (!this.isAllowed(route)) return false;
+    // Behind all other stops is enough for most, and quickly judged.
+    const cost = this.walk.costOf(route, route.stops.length, [task.pickup, task.dropoff]);
+    if (cost < Number.POSITIVE_INFINITY) return true;
+    return cheapestInsertion(this.walk, route, task, Number.POSITIVE_INFINITY) !== null;
   }
 
   /** Takes a task out of its route. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PLANNER_NEAREST } from '../../src/limits.ts';
 import { Planner } from '../../src/planner/planner.ts';
 import type { Tell } from '../../src/planner/types.ts';
 import { runs } from '../harness/counts.ts';
@@ -230,6 +231,20 @@ describe('telling', () => {
     planner.begin(0);
     while (planner.step());
     expect(planner.due(0, 1_000).map(({ driverId }) => driverId)).toEqual(['far']);
+  });
+
+  it.each([
+    { who: 'are idle', told: undefined },
+    { who: 'have enough to do', told: order('told', { pickup: at(0, 500), dropoff: at(4_000, 500) }) },
+  ])('passes over near drivers, however many, who go home too soon and $who', ({ told }) => {
+    const planner = new Planner(RULES);
+    // The parcel alone takes them 18:08 min, and what they were told 23:11 min.
+    const offDutyMs = (told ? 30 : 18) * MINUTE_MS;
+    const stops = told ? (['pickup', 'dropoff'] as const).map((kind) => ({ kind, order: told })) : [];
+    for (let i = 0; i <= PLANNER_NEAREST; i++) planner.putDriver(driver(`near-${i}`, { offDutyMs, told: stops }), 0);
+    planner.putDriver(driver('far', { place: at(20_000, 0) }), 0);
+    planner.putOrder(order('order'), 0);
+    expect(planner.estimate('order')).toMatchObject({ driverId: 'far' });
   });
 });
 

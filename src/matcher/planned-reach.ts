@@ -55,11 +55,13 @@ export class PlannedReach {
     writeVector(pickup.lat, pickup.lng, area.vector, 0);
     this.#areas.set(key, area);
     const cells = gridCellsAround(pickup, meters, MAX_REACH_CELLS);
-    if (!cells) addOnce(this.#wide, area);
+    // Only one that grew can be in a list: to look for each new one would take the square of their number.
+    const isIn = (areas: Area[]) => known !== undefined && areas.includes(area);
+    if (!cells && !isIn(this.#wide)) this.#wide.push(area);
     for (const cell of cells ?? []) {
       const others = this.#byCell.get(cell);
-      if (others) addOnce(others, area);
-      else this.#byCell.set(cell, [area]);
+      if (!others) this.#byCell.set(cell, [area]);
+      else if (!isIn(others)) others.push(area);
       this.#marks[cell] = 1;
     }
   }
@@ -103,8 +105,4 @@ export class PlannedReach {
       (needs & ~skills) === 0 && chordSquared(vector, 0, this.#place, 0) <= withinSquared;
     return this.#wide.some(isIn) || (isMarked && (this.#byCell.get(cell) as Area[]).some(isIn));
   }
-}
-
-function addOnce(areas: Area[], area: Area): void {
-  if (!areas.includes(area)) areas.push(area);
 }

@@ -82,8 +82,13 @@ describe('the drivers in reach of planned orders', () => {
     const { matcher } = worldAround({ lat: 40.73, lng: -73.99 }, 1, 0);
     matcher.putDriver({ ...(matcher.driver('d2') as FleetDriver), position: { lat: 34, lng: -118, atMs: NOW + 1 } });
     expect(matcher.planned.isInReach('d2')).toBe(false);
-    matcher.planned.addReach(waiting('wide', 'scheduled', { lat: 40, lng: -75 }, NOW - 60 * 60_000), NOW);
-    expect(matcher.planned.isInReach('d2')).toBe(true);
+    for (const [waitedMs, isInReach] of [
+      [0, false],
+      [60 * 60_000, true],
+    ] as const) {
+      matcher.planned.addReach(waiting('wide', 'scheduled', { lat: 40, lng: -75 }, NOW - waitedMs), NOW);
+      expect(matcher.planned.isInReach('d2')).toBe(isInReach);
+    }
     matcher.planned.clearReach();
     expect(matcher.planned.isInReach('d2')).toBe(false);
   });

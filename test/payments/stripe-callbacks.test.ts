@@ -1,10 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { createRefundJob } from '../../src/payments/refund.ts';
 import { createStripeAccount } from '../../src/payments/stripe-account.ts';
 import { createStripeCallbacks } from '../../src/payments/stripe-callbacks.ts';
 import type { StripeEvent } from '../../src/payments/stripe-events.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { Payment } from '../../src/sandbox/stripe-objects.ts';
+import type { FailedJob } from '../../src/store/operator/failed-jobs.ts';
+import type { ChangedOrder } from '../../src/store/orders/changes.ts';
+import { createLogger } from '../../src/telemetry.ts';
 import { closedAfterTest } from '../harness/closed-after-test.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
@@ -562,6 +567,62 @@ test('a refund that fails after its order was cancelled is made by the refund jo
   for (const event of mixed(await stripe.taken(), 0)) await stripe.take(event);
   expect(await order.row()).toMatchObject({ status: 'cancelled', payment_status: 'paid' });
   expect(await order.job('refund')).toEqual({ done_at: null });
+});
+
+test('a refund that the bank sends back is one failed job, whose retry refunds once, under its own key', async () => {
+  const { sql } = database;
+  const store = storeOf(sql, 'me');
+  const stripe = await openStripe();
+  const order = await stripe.charged();
+  const { orderId } = order;
+  await order.pay();
+  const charger = chargerOf(stripe.standIn.url);
+  const keys: string[] = [];
+  const refund = createRefundJob({
+    store,
+    stripe: {
+      refund(request) {
+        keys.push(request.idempotencyKey);
+        return charger.refund(request);
+      },
+    },
+    relay: { relay: () => undefined },
+    events: new OrderEvents(),
+    logger: createLogger('silent'),
+  });
+  const run = (changed: ChangedOrder | null) => refund({ orderId, outboxId: changed?.outbox[0]?.id ?? 0 });
+  const sendBack = async () => {
+    stripe.failRefund((await order.row()).refund_id as string);
+    for (const event of mixed(await stripe.taken(), 0)) await stripe.take(event);
+  };
+  const search = { status: 'refund', since: null, until: null, text: orderId, retailerIds: null } as const;
+  const listed = async () => (await store.listFailedJobs(search, { limit: 9, after: null })).rows;
+  const retry = async () =>
+    store.retryRefund((await store.findFailedJob(Number((await listed())[0]?.job_id))) as FailedJob);
+
+  await run(await store.cancelOrder(orderId, 'operator', 'other'));
+  expect(await order.row()).toMatchObject({ payment_status: 'refunded' });
+  // Done jobs are deleted after a while, and a bank may take longer.
+  await sql`delete from outbox where order_id = ${orderId} and queue = 'refund'`;
+  await sendBack();
+  expect(await order.row()).toMatchObject({ payment_status: 'paid' });
+  expect(await listed()).toMatchObject([{ queue: 'refund', order_id: orderId, failure_code: 'failed_later' }]);
+  expect((await store.readBacklog()).find(({ queue }) => queue === 'refund')).toMatchObject({ failed: 1 });
+
+  // By hand, which is sent back as well: still one job, for the rest of the way.
+  stripe.refund(order.payment);
+  for (const event of await stripe.taken()) await stripe.take(event);
+  expect(await listed()).toEqual([]);
+  await sendBack();
+  expect(await listed()).toHaveLength(1);
+
+  const retried = await retry();
+  expect(await listed()).toEqual([]);
+  await run(retried);
+  await run(retried);
+  for (const event of mixed(await stripe.taken(), 0)) await stripe.take(event);
+  expect(await order.row()).toMatchObject({ payment_status: 'refunded' });
+  expect(keys).toEqual([`${orderId}:refund`, `${orderId}:refund:2`]);
 });
 
 test('a refund that fails while its order is about to count as refunded leaves the order paid', async () => {

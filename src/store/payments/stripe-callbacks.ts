@@ -1,3 +1,4 @@
+import type { Fragment, Sql } from 'postgres';
 import type { Db } from '../db.ts';
 import { isOwed } from '../fragments.ts';
 import { type ChangedOrder, changeOrder, lockOrders, refundIsDue, refundJob } from '../orders/changes.ts';
@@ -17,6 +18,9 @@ export type KnownPayment = {
   /** Cents of the refunds that Stripe told of and that did not fail. */
   readonly refundedCents: number;
 };
+
+/** The code of a refund that Stripe made and the bank sent back. */
+const FAILED_LATER = 'failed_later';
 
 /** The payment of an order; null for an unknown id. */
 export async function findPayment({ sql }: Db, orderId: string): Promise<KnownPayment | null> {
@@ -96,7 +100,8 @@ export type StripeRefund = {
 /**
  * Notes a refund that Stripe told of. One of a part of the fee is an event of the order, unless it is the rest that
  * the order's own refund gives back. One that failed is an event too; if the order then counts as refunded and is not,
- * it counts as paid again. Null where no event was written.
+ * it counts as paid again, and what was to give its fee back after its end is left to the operator as a failed job.
+ * Null where no event was written.
  */
 export function noteStripeRefund(
   db: Db,
@@ -132,17 +137,30 @@ export function noteStripeRefund(
       payment_status = case when ${isMissing} then 'paid' else payment_status end,
       refund_id = case when ${isMissing} then null else refund_id end
     where id in (select order_id from noted)`;
-  const after = sql`, refused as (
-      update refunds set status = 'refused', failure_code = 'failed_later', settled_at = now() from changed
-      where refunds.order_id = changed.id and refunds.status = 'refunded' and changed.payment_status = 'paid'
-    )`;
   // Of an order that ended when it was refunded already, none was made by a job.
   const isOwed = sql`changed.status in ('cancelled', 'expired') and changed.payment_status = 'paid'
     and not exists (select from refunds f where f.order_id = changed.id)`;
   const jobs = refundJob(sql, isOwed);
-  const event = { type: 'refund_failed', data: { code: 'failed_later', refund_id: refundId } };
-  return changeOrder(db, update, event, { before, jobs, after, notice: 'details' });
+  const event = { type: 'refund_failed', data: { code: FAILED_LATER, refund_id: refundId } };
+  return changeOrder(db, update, event, { before, jobs, after: refuseLater(sql), notice: 'details' });
 }
+
+/**
+ * The CTEs that make the refund of `changed` a refused one, if the order counted as refunded by it: `, refused as (…)`.
+ * Its own job is done and may be deleted, so the failed one is another, in place of those from before it was made.
+ */
+const refuseLater = (sql: Sql): Fragment => sql`, refused as (
+    update refunds set status = 'refused', failure_code = ${FAILED_LATER}, settled_at = now() from changed
+    where refunds.order_id = changed.id and refunds.status = 'refunded' and changed.payment_status = 'paid'
+    returning refunds.order_id
+  ), replaced as (
+    update outbox b set settled_at = now() from refused
+    where b.order_id = refused.order_id and b.queue = 'refund' and b.failure_code is not null and b.settled_at is null
+  ), given_up as (
+    insert into outbox (queue, order_id, retailer_id, lease_until, done_at, failure_code)
+    select 'refund', id, retailer_id, now(), now(), ${FAILED_LATER} from changed
+    where id in (select order_id from refused)
+  )`;
 
 /**
  * Makes a paid order refunded if what Stripe gave back is the whole fee. To be called after

@@ -292,6 +292,11 @@ export const MAX_ORGANIZATION_KEYS = 10;
 // --- Command line ------------------------------------------------------------------------------------------
 /** Most stores, or drivers, that a filter by a part of a name may mean. */
 export const MAX_NAMED = 100;
+/**
+ * Longest notes of a payout together, in code points: those of many decisions and corrections, in a line that a person
+ * still reads. The oldest words give way. Above one note, which has twice MAX_NAME_LENGTH.
+ */
+export const MAX_PAYOUT_NOTES_LENGTH = 4_000;
 
 // --- Lists (last: a bundler inlines only the figures before the first of them) -----------------------------
 /** Pauses after the failures of a delivery, in seconds; the last one repeats. */
@@ -338,3 +343,4 @@ function check(one: Figure, verb: string, other: Figure, holds: (a: number, b: n
 /* @__PURE__ */ below({ DEFAULT_UNPAID_ORDERS_ALLOWED }, { MAX_UNPAID_ORDERS_ALLOWED });
 /* @__PURE__ */ below({ PROOF_DROPOFF_METERS }, { GEOCODER_ACCURACY_METERS });
 /* @__PURE__ */ below({ ROUGH_POSITION_METERS }, { MAX_ACCURACY_METERS });
+/* @__PURE__ */ below({ 'MAX_NAME_LENGTH, twice': 2 * MAX_NAME_LENGTH }, { MAX_PAYOUT_NOTES_LENGTH });

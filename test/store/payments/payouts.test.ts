@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
 import type { Doubt, Receipt } from '../../../src/domain/payout.ts';
+import { MAX_PAYOUT_NOTES_LENGTH } from '../../../src/limits.ts';
 import type { PaymentResult } from '../../../src/store/payments/payments.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore, UNSTAMPED } from '../../harness/orders.ts';
@@ -135,15 +136,25 @@ describe('a payout', () => {
     expect(paid).toMatchObject({ note: 'the photo is good', reasons: ['handover_far'], paid_at: expect.any(Date) });
     expect(await settle('paid')).toMatchObject({ settled: true });
     expect(await settle('paid', 'by transfer 7')).toMatchObject({ settled: true });
-    expect(await order.payout()).toEqual({ ...paid, note: 'by transfer 7' });
     await settle('paid', 'the photo is good');
     expect(await settle('void')).toMatchObject({ settled: false, status: 'paid' });
-    expect(await order.payout()).toEqual(paid);
+    expect(await order.payout()).toEqual({ ...paid, note: 'the photo is good; by transfer 7' });
 
     const invented = await delivered('too_fast');
     expect(await settlePayout(invented.orderId, 'void', 'no parcel arrived')).toMatchObject({ settled: true });
     expect(await settlePayout(invented.orderId, 'owed', null)).toMatchObject({ settled: false, status: 'void' });
     expect(await settlePayout(newId(), 'owed', null)).toBeNull();
+  });
+
+  test('keeps each note once, and of many the newest words', async () => {
+    const order = await delivered();
+    const notes = Array.from({ length: 12 }, (_, n) => `${n} `.padEnd(400, 'x'));
+    for (const note of [...notes, notes.at(-1), notes.at(-2)]) {
+      await storeOf(sql).settlePayout(order.orderId, 'owed', note ?? null);
+    }
+    const kept = (await order.payout())?.note as string;
+    expect(kept).toHaveLength(MAX_PAYOUT_NOTES_LENGTH);
+    expect(kept).toBe(notes.join('; ').slice(-MAX_PAYOUT_NOTES_LENGTH));
   });
 
   test('of an order that is void stays so when the order is paid', async () => {

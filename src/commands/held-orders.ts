@@ -19,10 +19,11 @@ export function addHeldOrders(retailer: CliCommand): void {
     .description('cancel all orders of a store that wait for a driver, or for their time')
     .runs(async (context, [id], confirmed: Confirmed) => {
       const retailerId = requireId(id);
-      const { name, waiting, later } = known(await context.store.countWaitingOf(retailerId), 'store');
+      const { name, waiting, later, at } = known(await context.store.countWaitingOf(retailerId), 'store');
       const counts = `${waiting} that wait for a driver, and ${later} that wait for their time`;
-      if (waiting + later > 0) confirm(confirmed, `This cancels the orders of “${name}”: ${counts}.`);
-      return { retailer_id: retailerId, orders_cancelled: await cancelAll(context, retailerId) };
+      if (waiting + later === 0) return { retailer_id: retailerId, orders_cancelled: 0 };
+      confirm(confirmed, `This cancels the orders of “${name}”: ${counts}.`);
+      return { retailer_id: retailerId, orders_cancelled: await cancelAll(context, retailerId, at) };
     });
 }
 
@@ -41,9 +42,9 @@ async function retryAll(context: Context, retailerId: string): Promise<number> {
   }
 }
 
-async function cancelAll(context: Context, retailerId: string): Promise<number> {
+async function cancelAll(context: Context, retailerId: string, madeUntil: Date): Promise<number> {
   for (let count = 0; ; ) {
-    const cancelled = await context.store.cancelWaiting(retailerId);
+    const cancelled = await context.store.cancelWaiting(retailerId, madeUntil);
     count += cancelled.length;
     if (cancelled.length === 0) return count;
     await leaveJobs(context, cancelled);

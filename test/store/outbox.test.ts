@@ -266,7 +266,7 @@ test('jobs of waits that end are locked in the order of their ids', async () => 
   }
   const other = await openTransaction(database);
   await other.sql`select from outbox where id = (select min(id) from outbox) for update`;
-  const ending = storeOf(byIndex).cancelWaiting(store.retailerId);
+  const ending = storeOf(byIndex).cancelWaiting(store.retailerId, new Date());
   await untilBlocked(database);
   expect(await other.sql`select id from outbox for update skip locked`).toHaveLength(4);
   await other.commit();

@@ -26,28 +26,39 @@ export async function loadHolds(
   }));
 }
 
-/** The name of a store, and how many of its orders wait for a driver, or for their time; null for an unknown store. */
+/**
+ * The name of a store, how many of its orders wait for a driver, or for their time, and when that was by the
+ * database's clock; null for an unknown store.
+ */
 export async function countWaitingOf(
   { sql }: Db,
   retailerId: string,
-): Promise<{ readonly name: string; readonly waiting: number; readonly later: number } | null> {
+): Promise<{ readonly name: string; readonly waiting: number; readonly later: number; readonly at: Date } | null> {
   const [row] = await sql`
     select r.name, count(o.id) filter (where not ${isNotYet(sql, sql`o`)})::int as waiting,
-      count(o.id) filter (where ${isNotYet(sql, sql`o`)})::int as later
+      count(o.id) filter (where ${isNotYet(sql, sql`o`)})::int as later, now() as at
     from retailers r left join orders o on o.retailer_id = r.id and o.status = 'pending_dispatch'
     where r.id = ${retailerId} group by r.name`;
-  return row ? { name: row.name, waiting: row.waiting, later: row.later } : null;
+  return row ? { name: row.name, waiting: row.waiting, later: row.later, at: row.at } : null;
 }
 
 /**
  * Cancels waiting orders of a store for the operator, uncharged, at most `limit` in one statement. An order
  * that gets a driver in the same moment is left out.
+ *
+ * @param madeUntil when they were counted; orders that were made after it stay, so that there is an end
  */
-export function cancelWaiting(db: Db, retailerId: string, limit: number = OPERATOR_BATCH): Promise<ChangedOrder[]> {
+export function cancelWaiting(
+  db: Db,
+  retailerId: string,
+  madeUntil: Date,
+  limit: number = OPERATOR_BATCH,
+): Promise<ChangedOrder[]> {
   const { sql } = db;
   const before = sql`
     waits as materialized (
-      select id from orders where status = 'pending_dispatch' and retailer_id = ${retailerId}
+      select id from orders
+      where status = 'pending_dispatch' and retailer_id = ${retailerId} and created_at <= ${madeUntil}
       order by id limit ${limit} for update
     )`;
   const update = sql`

@@ -408,16 +408,20 @@ describe('the credit of an unproven store', () => {
 });
 
 describe('cancelling all waiting orders of a store', () => {
-  test('cancels them in statements of bounded size, tells the store, and leaves all others alone', async () => {
+  test('cancels them in statements of bounded size, tells the store, and leaves others and newer ones alone', async () => {
     const elsewhere = (await addOrder(sql, await addStoreRow(sql))).orderId;
     const carried = await chargedOrder(sql, store);
     await me.setWebhook(store.retailerId, 'https://shop.example/hook', 'whsec_1');
     const waiting = await Promise.all(Array.from({ length: 5 }, waitingOrder));
     await sql`update orders set dispatch_from = now() + interval '2 days' where id = ${waiting[1] as string}`;
-    expect(await me.countWaitingOf(store.retailerId)).toMatchObject({ waiting: 4, later: 1 });
+    const counted = await me.countWaitingOf(store.retailerId);
+    expect(counted).toMatchObject({ waiting: 4, later: 1 });
+    const at = counted?.at ?? new Date(0);
+    const later = await waitingOrder();
+    await sql`update orders set created_at = ${at}::timestamptz + interval '1 millisecond' where id = ${later}`;
     const rounds: string[][] = [];
     const notices = await noticesDuring(database, async () => {
-      do rounds.push((await me.cancelWaiting(store.retailerId, 2)).map(({ id }) => id));
+      do rounds.push((await me.cancelWaiting(store.retailerId, at, 2)).map(({ id }) => id));
       while (rounds.at(-1)?.length);
     });
     expect(rounds.map(({ length }) => length)).toEqual([2, 2, 1, 0]);
@@ -429,7 +433,7 @@ describe('cancelling all waiting orders of a store', () => {
       reason_code: 'other',
       payment_status: 'not_charged',
     });
-    expect((await orderRow(sql, elsewhere)).status).toBe('pending_dispatch');
+    for (const kept of [elsewhere, later]) expect((await orderRow(sql, kept)).status).toBe('pending_dispatch');
     expect((await orderRow(sql, carried.orderId)).status).toBe('driver_assigned');
     await me.numberEvents();
     const told = await sql`
@@ -444,7 +448,7 @@ describe('cancelling all waiting orders of a store', () => {
     const [orderId, driverId] = [await waitingOrder(), await addDriverRow(sql)];
     const other = await openTransaction(database);
     await storeOf(other.sql, 'other').assignWaiting(orderId, near(driverId));
-    const mine = me.cancelWaiting(store.retailerId);
+    const mine = me.cancelWaiting(store.retailerId, new Date());
     await untilBlocked(database);
     await other.commit();
     expect(await mine).toEqual([]);

@@ -41,7 +41,7 @@ const OTHERS = 4;
 /**
  * Orders of all stores. First those that wait for a driver and those that could not be handed over, each the
  * longest first; then those whose charge was refused within OUTBOX_KEPT_DAYS; then those that wait for their
- * time; then all others, newest first.
+ * time, the next one first; then all others, newest first.
  *
  * No index over all orders would serve the filters, and each would be written with every order. So the others
  * are searched in parts of the primary key, whose ids grow with time.
@@ -80,18 +80,23 @@ function whole(rank: number, rows: readonly Row[], most: number): Step {
   return { found, from: { rank, behind: found.at(-1) as Place } };
 }
 
-const micros = (sql: Sql) => sql`${microsOf(sql, sql`o.created_at`)} as micros`;
+/** Since when, or from when on, `o` waits for a driver, as `oldest_since` of the schema. */
+const waitsSince = (sql: Sql): Fragment => sql`coalesce(o.dispatch_from, o.created_at)`;
+const createdAt = (sql: Sql): Fragment => sql`o.created_at`;
 /** Ranks in the order of their ids need no time. */
 const toPlace = (rank: number, row: Row): Place => ({ rank, micros: row.micros ?? '0', id: row.id });
 
-/** By the index over waiting orders: those that wait for a driver, or for their time. */
+/**
+ * By the index over waiting orders: those that wait for a driver, or for their time. It reads all of them, as the
+ * figures do, since no index has when they fall due: MAX_WAITING_ORDERS and MAX_LATER_ORDERS at most.
+ */
 function waitingStep(rank: typeof WAITING | typeof NOT_YET) {
   return async (sql: Sql, search: OrderSearch, { behind }: From, most: number): Promise<Step> => {
     const rows = await sql`
-      select o.id, ${micros(sql)} from orders o ${searched(sql, search)}
+      select o.id, ${microsOf(sql, waitsSince(sql))} as micros from orders o ${searched(sql, search)}
       where o.status = 'pending_dispatch' and ${isNotYet(sql, sql`o`)} = ${rank === NOT_YET}
-        and ${matches(sql, search)} and ${behindTime(sql, behind)}
-      order by o.created_at, o.id limit ${most}`;
+        and ${matches(sql, search)} and ${behindTime(sql, waitsSince(sql), behind)}
+      order by ${waitsSince(sql)}, o.id limit ${most}`;
     return whole(rank, rows, most);
   };
 }
@@ -100,14 +105,14 @@ function waitingStep(rank: typeof WAITING | typeof NOT_YET) {
 async function undeliverableStep(sql: Sql, search: OrderSearch, { behind }: From, most: number): Promise<Step> {
   const rows = await sql`
     with active as materialized (select * from orders where status in ${active(sql)})
-    select o.id, ${micros(sql)} from active o ${searched(sql, search)}
-    where o.status = 'undeliverable' and ${matches(sql, search)} and ${behindTime(sql, behind)}
+    select o.id, ${microsOf(sql, createdAt(sql))} as micros from active o ${searched(sql, search)}
+    where o.status = 'undeliverable' and ${matches(sql, search)} and ${behindTime(sql, createdAt(sql), behind)}
     order by o.created_at, o.id limit ${most}`;
   return whole(UNDELIVERABLE, rows, most);
 }
 
-const behindTime = (sql: Sql, behind: Place | null): Fragment =>
-  behind ? sql`(o.created_at, o.id) > ${rowAt(sql, behind)}` : sql`true`;
+const behindTime = (sql: Sql, time: Fragment, behind: Place | null): Fragment =>
+  behind ? sql`(${time}, o.id) > ${rowAt(sql, behind)}` : sql`true`;
 
 /** By the index over jobs that were given up, which are kept for OUTBOX_KEPT_DAYS. */
 async function unpaidStep(sql: Sql, search: OrderSearch, { behind }: From, most: number): Promise<Step> {

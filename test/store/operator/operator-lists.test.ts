@@ -213,6 +213,24 @@ describe('orders', () => {
     expect(idsOf(await list({ driverIds }))).toEqual([fine.orderId]);
   });
 
+  test('for later wait from when they are due, and are listed by it on every page', async () => {
+    const store = await addStoreRow(sql);
+    const wanted = { retailerIds: [store.retailerId] };
+    const hours = (count: number) => new Date(Date.now() + count * 3_600_000);
+    const add = async (created: Date, dispatchFrom: Date | null) => {
+      const { orderId } = await addOrder(sql, store);
+      await sql`update orders set created_at = ${created}, dispatch_from = ${dispatchFrom} where id = ${orderId}`;
+      return orderId;
+    };
+    const due = await add(hours(-4), hours(-1));
+    const old = await add(hours(-2), null);
+    const fresh = await add(hours(0), null);
+    const later = await add(hours(-3), hours(2));
+    const soon = await add(hours(-1), hours(1));
+    const pages = await everyPage((after) => list(wanted, 1, after));
+    expect(valuesOf(pages, 'order_id')).toEqual([old, due, fresh, soon, later]);
+  });
+
   test('that came between two pages push no row off the list', async () => {
     const busy = await addStoreRow(sql);
     const wanted = { retailerIds: [busy.retailerId] };

@@ -6,6 +6,7 @@ import type { Closers } from '../runtime/closers.ts';
 import type { Store } from '../store/store.ts';
 import { atMostEvery, errorFields, type Logger } from '../telemetry.ts';
 import { type EncodedPhoto, KeptPhotos } from './kept-photos.ts';
+import { PHOTO_READ_WAIT_MS, PhotoReads } from './photo-reads.ts';
 import {
   createFolderPhotoStorage,
   isStorageFull,
@@ -24,7 +25,10 @@ const PHOTO_BUCKET_SILENCE_MS = 3_000;
 const PHOTO_BUCKET_DEADLINE_MS = 7_000;
 
 below(
-  { 'PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS': PHOTO_BUCKET_DEADLINE_MS + QUERY_DEADLINE_MS },
+  {
+    'PHOTO_READ_WAIT_MS + QUERY_DEADLINE_MS + PHOTO_BUCKET_DEADLINE_MS':
+      PHOTO_READ_WAIT_MS + QUERY_DEADLINE_MS + PHOTO_BUCKET_DEADLINE_MS,
+  },
   { REQUEST_DEADLINE_MS },
 );
 
@@ -69,7 +73,7 @@ export function createPhotos(
     const photo = kept.find(driverId, bytes);
     return photo ? { kind: 'ok', ...photo } : processor.reencode(bytes, wanted);
   }
-  const read = async (name: string | null) => (name === null ? null : logged(storage.get(name)));
+  const reads = new PhotoReads((name) => logged(storage.get(name)));
   return {
     /**
      * Re-encodes a driver's upload and stores it under a new name, unless `wanted` turns false before its turn. What
@@ -108,10 +112,11 @@ export function createPhotos(
         ),
     /** Why `store` failed, in words; null where the error says nothing of it that is known. */
     failureCause: photoFailureCause,
-    /** The photo of a tracking token's order; null if there is none. */
-    find: async (token: string) => read(await store.findPhotoName(token)),
+    /** The photo of a tracking token's order, for a client of a network; null if there is none. */
+    find: (token: string, network: string) => reads.read(network, () => store.findPhotoName(token)),
     /** The photo of a store's order; null if there is none, and for another store's order. */
-    findOf: async (orderId: string, retailerId: string) => read(await store.findOrderPhotoName(orderId, retailerId)),
+    findOf: (orderId: string, retailerId: string) =>
+      reads.read(retailerId, () => store.findOrderPhotoName(orderId, retailerId)),
   };
 }
 

@@ -2,13 +2,19 @@ import type { Readable } from 'node:stream';
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { AwsS3StorageAdapter } from '@flystorage/aws-s3';
 import { FileStorage } from '@flystorage/file-storage';
-import { MAX_PHOTO_BYTES } from '../limits.ts';
+import { atMost, MAX_PHOTO_BYTES } from '../limits.ts';
+import { MAX_PHOTO_READS } from './photo-reads.ts';
 import { type PhotoStorage, PhotoStorageError, photoPath } from './photo-storage.ts';
 
 /** Most attempts of a request to the bucket: a second one where a connection broke or it was busy. */
 const PHOTO_BUCKET_ATTEMPTS = 2;
-/** Connections to the bucket, each of which carries one photo at a time. */
-const PHOTO_BUCKET_SOCKETS = 32;
+/**
+ * Connections to the bucket, each of which carries one photo at a time. At least twice MAX_PHOTO_READS: the SDK counts
+ * the wait for one as silence of the bucket, and no delivery ends without its upload.
+ */
+export const PHOTO_BUCKET_SOCKETS = 32;
+
+atMost({ '2 × MAX_PHOTO_READS': 2 * MAX_PHOTO_READS }, { PHOTO_BUCKET_SOCKETS });
 
 export type BucketSettings = {
   readonly bucket: string;

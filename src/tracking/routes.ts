@@ -1,5 +1,6 @@
 import type { ChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { ServiceError } from '../domain/errors.ts';
+import { networkOf } from '../domain/network.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import { asAvailable } from '../http/outcomes.ts';
 import { photoReply } from '../http/photo-reply.ts';
@@ -19,8 +20,8 @@ import { getTracking, getTrackingPhoto } from './operations.ts';
 import { type Notice, noticePage, type PageFiles, type PageSettings, trackingPage } from './page.ts';
 import { trackingView } from './view.ts';
 
-/** The photos of handovers, by tracking token. */
-export type HandoverPhotos = { find(token: string): Promise<Buffer | null> };
+/** The photos of handovers, by tracking token, for a client of a network. */
+export type HandoverPhotos = { find(token: string, network: string): Promise<Buffer | null> };
 
 /**
  * What a customer's browser asks for: the page, its status as JSON, the photo of the handover, the notes for
@@ -81,9 +82,10 @@ export function trackingRoutes(parts: {
     return json(200, body);
   }
 
-  async function photo(token: string): Promise<Reply> {
+  async function photo(token: string, head: RequestHead): Promise<Reply> {
+    const network = networkOf(head.remoteAddress());
     linkedOrder(await asAvailable(read(token)));
-    return photoReply(photos.find(token), 'There is no photo.', { 'Referrer-Policy': 'no-referrer' });
+    return photoReply(photos.find(token, network), 'There is no photo.', { 'Referrer-Policy': 'no-referrer' });
   }
 
   function asset(name: string, head: RequestHead): Reply {

@@ -2,8 +2,11 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How the server treats requests. `silent` never answers; `halting` stops in the middle of a photo. */
-export type BucketMode = 'up' | 'unavailable' | 'silent' | 'halting';
+/**
+ * How the server treats requests. `silent` never answers, `unreadable` no GET; `halting` stops in the middle of a
+ * photo.
+ */
+export type BucketMode = 'up' | 'unavailable' | 'silent' | 'unreadable' | 'halting';
 
 type StoredObject = { readonly bytes: Buffer; readonly contentType: string | undefined };
 type Refusal = { readonly status: number; readonly code: string };
@@ -49,7 +52,7 @@ export async function startBucketServer(account: BucketAccount, port = 0): Promi
     requests.push(`${request.method} ${request.url}`);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (mode === 'silent') return;
+    if (mode === 'silent' || (mode === 'unreadable' && request.method === 'GET')) return;
     const received = { request, url: new URL(request.url ?? '', 'http://bucket'), body: Buffer.concat(chunks) };
     const refusal = mode === 'unavailable' || failures-- > 0 ? BUSY : refusalOf(account, received);
     if (refusal) refuse(response, refusal);

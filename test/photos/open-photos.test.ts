@@ -1,10 +1,12 @@
 import sharp from 'sharp';
 import { expect, test, vi } from 'vitest';
 import { createPhotos } from '../../src/photos/open-photos.ts';
+import { MAX_PHOTO_READS, MAX_PHOTO_READS_WAITING } from '../../src/photos/photo-reads.ts';
 import type { PhotoStorage } from '../../src/photos/photo-storage.ts';
 import { createPhotoProcessor } from '../../src/photos/photos.ts';
 
 const DRIVER = 'driver 1';
+const NETWORK = '192.0.2.1';
 const wanted = () => true;
 
 /** Photos on a storage that fails every call by a code, until it is null, and a database that is not used. */
@@ -98,10 +100,37 @@ test('uploads that are unusable or fail for another reason are told apart', asyn
 test('a photo that cannot be read fails, and its code is logged once', async () => {
   const { photos, logger, disk } = world();
   disk.code = 'DOWN';
-  for (let read = 0; read < 2; read++) await expect(photos.find('a')).rejects.toMatchObject({ code: 'DOWN' });
+  for (let read = 0; read < 2; read++) await expect(photos.find('a', NETWORK)).rejects.toMatchObject({ code: 'DOWN' });
   expect(logger.warn.mock.calls).toEqual([
     [{ err: expect.objectContaining({ code: 'DOWN' }) }, 'the photo storage failed'],
   ]);
+});
+
+test('a flood of one network reads once, and takes no place of another one, of a store or of an upload', async () => {
+  let answer: (jpeg: Buffer) => void = () => {};
+  const slow = new Promise<Buffer>((resolve) => {
+    answer = resolve;
+  });
+  const get = vi.fn((name: string) => (name === 'slow' ? slow : Promise.resolve(Buffer.from(name))));
+  const findPhotoName = vi.fn(async (token: string) => token);
+  const photos = createPhotos(
+    { put: async () => {}, get, remove: async () => {} },
+    { findPhotoName, findOrderPhotoName: async (orderId) => orderId },
+    { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() },
+    vi.fn(),
+  );
+  const flood = Promise.allSettled(Array.from({ length: 100 }, () => photos.find('slow', NETWORK)));
+  expect(await photos.find('other', '192.0.2.2')).toEqual(Buffer.from('other'));
+  expect(await photos.findOf('order', 'store')).toEqual(Buffer.from('order'));
+  expect(await photos.store(await picture('red'), wanted, DRIVER)).toMatchObject({ kind: 'stored' });
+  expect(get.mock.calls.flat()).toEqual(['slow', 'other', 'order']);
+  expect(findPhotoName).toHaveBeenCalledTimes(MAX_PHOTO_READS / 2 + 1);
+
+  answer(Buffer.from('slow'));
+  const results = await flood;
+  const served = results.filter(({ status }) => status === 'fulfilled');
+  expect(served).toHaveLength(MAX_PHOTO_READS / 2 + MAX_PHOTO_READS_WAITING);
+  expect(results.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'unavailable' } });
 });
 
 test('a photo that cannot be discarded is logged and does not fail', async () => {

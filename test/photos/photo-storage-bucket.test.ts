@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { type BucketSettings, createBucketPhotoStorage } from '../../src/photos/photo-bucket.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createPhotos } from '../../src/photos/open-photos.ts';
+import { type BucketSettings, createBucketPhotoStorage, PHOTO_BUCKET_SOCKETS } from '../../src/photos/photo-bucket.ts';
 import { newPhotoName } from '../../src/photos/photo-storage.ts';
 import { TEST_MS } from '../harness/patience.ts';
 import { type BucketServer, startBucketServer } from './bucket-server.ts';
@@ -105,6 +106,24 @@ test('gives up a photo that is larger than any of ours', async () => {
   const { server, storage } = await world();
   server.objects.set(`ab/${NAME}`, { bytes: Buffer.alloc(11 * 1024 * 1024), contentType: 'image/jpeg' });
   await expect(storage.get(NAME)).rejects.toMatchObject({ code: 'TooLarge' });
+});
+
+test('a bucket whose reads all hang, whoever asks, takes uploads', async () => {
+  const { server, storage } = await world();
+  server.become('unreadable');
+  const photos = createPhotos(
+    storage,
+    { findPhotoName: async () => newPhotoName(), findOrderPhotoName: async () => null },
+    { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() },
+    vi.fn(),
+    { reencode: async (jpeg) => ({ kind: 'ok', jpeg, width: 1, height: 1, isBlank: false }) },
+  );
+  const askers = Array.from({ length: PHOTO_BUCKET_SOCKETS + 1 }, (_, asker) => `network ${asker}`);
+  const reads = Promise.allSettled(askers.map((network) => photos.find('link', network)));
+  await expect.poll(() => server.requests.length).toBeGreaterThan(1);
+  expect(await photos.store(PHOTO, () => true, 'driver')).toMatchObject({ kind: 'stored' });
+  await server.close();
+  await reads;
 });
 
 describe('a bucket that does not let us in', () => {

@@ -41,3 +41,10 @@ test('the photo of a link that has expired is 410, and is not looked for', async
   const order = delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' });
   expect([(await askFor(photo, order)).status, photo.mock.calls]).toEqual([410, []]);
 });
+
+test('a photo is fetched for the network that asks for it', async () => {
+  const photo = vi.fn(async () => null);
+  const order = delivered();
+  expect((await askFor(photo, order)).status).toBe(404);
+  expect(photo.mock.calls).toEqual([[order.trackingToken, '127.0.0.1']]);
+});

@@ -403,6 +403,13 @@ type AlertRules = { readonly groups: readonly { readonly rules: readonly Alert[]
 const alerts = (): Alert[] =>
   (parse(source('docs/alerts.yml')) as AlertRules).groups.flatMap((group) => [...group.rules]);
 
+test('a proxy set up as deploy.md says logs no path of a request', () => {
+  const servers = blocks(deploy, 'nginx').flatMap((block) => block.split(/^server /m).slice(1));
+  expect(servers).toHaveLength(2);
+  for (const server of servers) expect(server).toMatch(/^ {2}access_log off;\n {2}error_log \/dev\/null emerg;$/m);
+  expect(blocks(deploy, '').join('\n')).toMatch(/^ {2}log \{\n {4}exclude http\.log\.error\n {2}\}$/m);
+});
+
 test('alerts.yml has the alerts of operate.md, and no other', () => {
   const rules = alerts().map((rule) => [rule.alert, rule.expr, rule.for]);
   const told = [...section(operate, '### Alerts').matchAll(/^\| (.+?) \| `(.+?)` \| (\d+) (min|s) \|$/gm)];

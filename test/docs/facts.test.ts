@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { OPTIONAL_TEXTS, TEXT_KINDS, TEXT_STATUSES } from '../../src/domain/customer-text.ts';
@@ -396,6 +397,31 @@ test('integrate.md has a function that verifies our signatures, and theirs alone
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test.each([
+  ['place-order.mjs', 'placeOrder({}, "key")'],
+  ['follow-events.mjs', ''],
+])('the program %s asks again where a gateway answers in JSON of its own', async (name, call) => {
+  const program = blocks(integrate, 'js').find((block) => block.startsWith(`// ${name}`)) ?? '';
+  const refusal = { message: 'No.', error: { code: 'forbidden', retryable: false }, request_id: '1' };
+  const bodies: unknown[] = [{ message: 'Bad gateway' }, { error: 'Bad gateway' }, null, refusal];
+  const waitsMs: number[] = [];
+  const run: () => Promise<unknown> = runInNewContext(
+    `async () => {${program.replaceAll(/^(?:import .*|export )/gm, '')}\nreturn ${call}}`,
+    {
+      process: { env: {} },
+      AbortSignal,
+      existsSync: () => false,
+      fetch: async () => Response.json(bodies.shift(), { headers: { 'Retry-After': 'Sun, 29 Nov 2026 08:00:00 GMT' } }),
+      setTimeout: (goOn: () => void, ms: number) => {
+        waitsMs.push(ms);
+        goOn();
+      },
+    },
+  );
+  await expect(run()).rejects.toMatchObject({ message: 'forbidden: No. (1)' });
+  expect(waitsMs.map((ms) => ms >= 1_000)).toEqual([true, true, true]);
 });
 
 type Alert = { readonly alert: string; readonly expr: string; readonly for: string };

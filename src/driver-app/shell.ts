@@ -43,8 +43,8 @@ export function driverShell(files: DriverPageFiles, sandbox: boolean): string {
 <link rel="manifest" href="/driver/manifest.webmanifest">
 <link rel="icon" href="${files.icon}" type="image/svg+xml">
 <link rel="apple-touch-icon" href="${files.touchIcon}">
-<link rel="stylesheet" href="${files.style}">
 <script>${new Html(RELOAD_SCRIPT)}</script>
+<link rel="stylesheet" href="${files.style}">
 <script defer src="${files.script}"></script>
 </head>
 <body>

@@ -141,8 +141,8 @@ function page(parts: {
 <meta name="robots" content="noindex, nofollow">
 <title>${parts.title}</title>
 <link rel="icon" href="${parts.files.icon}" type="image/svg+xml">
-<link rel="stylesheet" href="${parts.files.style}">
 ${parts.head}
+<link rel="stylesheet" href="${parts.files.style}">
 </head>
 <body>
 <header class="top"><p>${parts.header}</p>${parts.sandbox ? badge : null}</header>${parts.main}

@@ -51,10 +51,12 @@ describe('the driver’s page', () => {
     expect(body).not.toMatch(/https?:\/\//);
   });
 
-  it('loads itself again where its script is of another build, by a script that stands before it', async () => {
+  it('loads itself again where its files are of another build, by a script that stands before them', async () => {
     const body = String((await routes().page()).body);
     expect(body.indexOf(`<script>${RELOAD_SCRIPT}</script>`)).toBeGreaterThan(0);
-    expect(body.indexOf(RELOAD_SCRIPT)).toBeLessThan(body.indexOf('driver-AAAA.js'));
+    for (const file of ['driver-AAAA.js', 'driver-AAAA.css']) {
+      expect(body.indexOf(RELOAD_SCRIPT)).toBeLessThan(body.indexOf(file));
+    }
   });
 
   it('may use camera and position, and tells nobody where it was', async () => {

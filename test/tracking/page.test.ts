@@ -101,6 +101,8 @@ describe('the page', () => {
     const body = String((await routes(delivered()).page(TOKEN)).body);
     expect(body.match(/<script[^>]*>/g)).toEqual(['<script>', '<script type="module" src="/assets/track-AAAA.js">']);
     expect(body).not.toMatch(/<style|\sstyle=|\son\w+=/);
+    // It hears of no style sheet that failed before it.
+    expect(body.indexOf('<script>')).toBeLessThan(body.indexOf('track-BBBB.css'));
   });
 
   it('shows what a person typed as text', async () => {

@@ -81,12 +81,13 @@ const UNZONED = new RegExp(`${CLOCK}$`, 'u');
  * Reads a time that says its zone; null where the text is no time. Whoever types a time may be in another zone
  * than this machine and than the driver, so none is taken for granted.
  *
- * @throws {CommandError} for a time without a zone
+ * @throws {CommandError} for a time without a zone, with this exit code
  */
-export function zonedTime(what: string, value: string): Date | null {
+export function zonedTime(what: string, value: string, exitCode = 1): Date | null {
   if (UNZONED.test(value)) {
     throw new CommandError(
       `${what} needs its zone: Z for UTC, or an offset, like 2026-11-23T22:00:00Z or 2026-11-23T14:00:00-08:00.`,
+      exitCode,
     );
   }
   return ZONED.test(value) ? calendarTime(value) : null;

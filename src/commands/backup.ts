@@ -34,7 +34,7 @@ export function addBackupCommands(program: CliCommand): void {
     .option('--temporary <folder>', 'where the temporary cluster is made')
     .runsAlone(async ({ args: [path = ''], print, tell }) => {
       const { until, wal, photos, dataDir, programs, temporary, database, user } = check.opts<Options>();
-      const time = until === undefined ? null : zonedTime('--until', until);
+      const time = until === undefined ? null : zonedTime('--until', until, NOT_CHECKED);
       if (until !== undefined && time === null) {
         throw new CommandError(`--until takes a time like 2026-11-23T22:00:00Z, not ${until}.`, NOT_CHECKED);
       }

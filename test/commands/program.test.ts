@@ -92,6 +92,13 @@ test('the name of an organization can be corrected', async () => {
   expect(await errorOf('organization', 'set', id.replace(/.$/, 'x'), '--name', 'X')).toMatch(/^That is not an id/);
 });
 
+test.each(['2026-11-23T22:00:00', 'yesterday'])(
+  'nothing is said of a backup until %s, which is no moment',
+  async (time) => {
+    expect((await said('backup', 'check', folder, '--until', time)).code).toBe(2);
+  },
+);
+
 describe('a command that is final or costs money', () => {
   test('says so and does nothing without --yes', async () => {
     const id = newId();

@@ -82,7 +82,7 @@ export function addWebhookCommands(program: Command, act: Act): void {
     .description("list a store's webhooks: the operator's, and those that were set with its key")
     .action(
       act(async ({ store }, [id]) => {
-        const webhooks = await store.listWebhooks({ kind: 'store', id: requireId(id) });
+        const webhooks = await store.listWebhooks({ kind: 'store', id: await requireStore(store, id) });
         return webhooks.map((each) => ({
           webhook_id: each.id,
           url: each.url,
@@ -127,7 +127,7 @@ export function addWebhookCommands(program: Command, act: Act): void {
       const retailerIds =
         retailer === undefined
           ? await readNamed(context, 'retailers', '--store', options.store)
-          : [requireId(retailer)];
+          : [await requireStore(context.store, retailer)];
       const orderId = order === undefined ? null : requireId(order);
       return Listed.rows('deliveries', await context.store.listDeliveries({ ...search, retailerIds, orderId }, page));
     }),
@@ -142,6 +142,13 @@ export function addWebhookCommands(program: Command, act: Act): void {
         return { delivery_id: deliveryId, status: 'pending' };
       }),
     );
+}
+
+/** @throws {CommandError} if the text is no id of a store */
+async function requireStore(store: Context['store'], id: string | undefined): Promise<string> {
+  const retailerId = requireId(id);
+  known((await store.findNamed('retailers', retailerId))[0] ?? null, 'store');
+  return retailerId;
 }
 
 /** @throws {CommandError} saying why the delivery is not sent again */

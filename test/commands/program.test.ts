@@ -92,6 +92,12 @@ test('the name of an organization can be corrected', async () => {
   expect(await errorOf('organization', 'set', id.replace(/.$/, 'x'), '--name', 'X')).toMatch(/^That is not an id/);
 });
 
+test.each(['webhook endpoints', 'webhook list --retailer'])('%s refuses an id that is no store', async (line) => {
+  expect(await errorOf(...line.split(' '), newId())).toBe('There is no such store.');
+  const { retailerId } = await addStoreRow(database.sql);
+  expect(await runCli<unknown[]>(env, ...line.split(' '), retailerId)).toEqual([]);
+});
+
 test.each(['2026-11-23T22:00:00', 'yesterday'])(
   'nothing is said of a backup until %s, which is no moment',
   async (time) => {

@@ -102,9 +102,14 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the settings from this process's environment. Nothing else reads it. */
+/** Reads the settings from this process's environment. Nothing else reads it, but for readCaller. */
 export function readConfig(): Config {
   return parseConfig(process.env);
+}
+
+/** How the command line is called, as whoever started it says; none of its settings. */
+export function readCaller(): { readonly command: string | undefined } {
+  return { command: process.env.SAMEDAY_COMMAND };
 }
 
 /** The names of all settings. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { readCaller } from '../config.ts';
 import { isId } from '../domain/ids.ts';
 import { calendarTime, isCalendarTime } from '../http/input.ts';
 import { atMost, MAX_NAMED } from '../limits.ts';
@@ -157,11 +158,8 @@ function nextCommand(typed: Command, command: Command, after: string): string {
   return [programName(), ...names, ...options, '--after', after].join(' ');
 }
 
-/** How the program was called: by npm, or as a file. */
-function programName(): string {
-  const [, file = ''] = process.argv;
-  return file.endsWith('sameday.mjs') ? 'npm run -s sameday --' : `node ${quoted(file)}`;
-}
+/** How the program was called: as whoever started it says, or else as a file. */
+const programName = (): string => readCaller().command ?? `node ${quoted(process.argv[1] ?? '')}`;
 
 const quoted = (value: string): string =>
   /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { CliCommand } from '../../src/cli/command.ts';
 import { CommandError, type Context } from '../../src/cli/context.ts';
 import type { Listed } from '../../src/cli/list.ts';
@@ -69,6 +69,13 @@ test.each(LISTS)(
     expect((await run(list.split(' '))).said).toEqual([]);
   },
 );
+
+test('the command for the next page begins as whoever started the program says', async () => {
+  vi.stubEnv('SAMEDAY_COMMAND', 'sameday');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const page: Page = { rows: [{ n: 1 }], next: PLACE, more: 5, isExact: true };
+  expect((await run(['order', 'list'], page)).said[0]).toMatch(/^5 more orders: sameday order list --after /);
+});
 
 test('rows that were not counted to the end are said to be more than those', async () => {
   const page: Page = { rows: [{ n: 1 }], next: PLACE, more: 1000, isExact: false };

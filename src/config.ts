@@ -107,9 +107,10 @@ export function readConfig(): Config {
   return parseConfig(process.env);
 }
 
-/** How the command line is called, as whoever started it says; none of its settings. */
-export function readCaller(): { readonly command: string | undefined } {
-  return { command: process.env.SAMEDAY_COMMAND };
+/** How the command line is called, and in which folder, as whoever started it says; none of its settings. */
+export function readCaller(): { readonly command: string | undefined; readonly folder: string } {
+  const { SAMEDAY_COMMAND: command, SAMEDAY_FOLDER: folder = '' } = process.env;
+  return { command, folder };
 }
 
 /** The names of all settings. */

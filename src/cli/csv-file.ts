@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { CsvError, parse } from 'csv-parse/sync';
 import { CommandError } from './context.ts';
-import { text } from './parts.ts';
+import { text, typedPath } from './parts.ts';
 
 /** Largest file of an import in bytes. Ten thousand stores have a third of it. */
 export const MAX_IMPORT_BYTES = 4 * 1024 * 1024;
@@ -43,7 +43,7 @@ export class BadField extends Error {
  * @throws {CommandError} where the file as a whole cannot be used
  */
 export function readCsvFile<Row>(path: string, form: ImportForm<Row>): ImportLine<Row>[] {
-  const [header, ...rows] = parseCsv(readUtf8(path));
+  const [header, ...rows] = parseCsv(readUtf8(typedPath(path)));
   const columns = readHeader(header?.record ?? [], form);
   if (rows.length > MAX_IMPORT_LINES) {
     throw new CommandError(`The file has more than ${MAX_IMPORT_LINES} lines: divide it.`);

@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { readCaller } from '../config.ts';
 import { isId } from '../domain/ids.ts';
 import { staysOnOneLine } from '../domain/text.ts';
 import type { TierId } from '../domain/tier.ts';
@@ -37,6 +39,9 @@ export function text(option: string, value: string): string {
   }
   return trimmed;
 }
+
+/** A path as it was typed, which may have been in another folder than that in which the program runs. */
+export const typedPath = (path: string): string => resolve(readCaller().folder, path);
 
 /** Reads an option's whole number from `min` to `max`. */
 export function integer(option: string, value: string, min: number, max: number): number {

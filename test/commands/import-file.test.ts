@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../src/cli/csv-file.ts';
 import { readImportFile } from '../../src/commands/import-file.ts';
 import { readOverlap } from '../../src/commands/keys.ts';
@@ -42,6 +42,13 @@ test('takes quotes, a byte order mark, CRLF, empty lines and columns in any orde
       row: { name: 'Zoë’s', address: '2 Main St', contactEmail: 'b@example.com', point: null, externalId: null },
     },
   ]);
+});
+
+test('a file is found from the folder in which the command was typed', () => {
+  vi.stubEnv('SAMEDAY_FOLDER', folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  writeFileSync(join(folder, 'typed.csv'), `${HEADER}\n${GOOD}`);
+  expect(readImportFile('typed.csv')).toHaveLength(1);
 });
 
 test.each([

@@ -17,7 +17,8 @@ import { CHANGES } from '../../scripts/mends.mjs';
 import { type Child, runNode } from '../harness/child.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../scripts');
-const OWN = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs', 'mends.mjs'];
+const PREPARED = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs', 'mends.mjs'];
+const OWN = [...PREPARED, 'sameday.mjs'];
 const UNMENDED = CHANGES.map(([before]) => before).join('\n');
 
 /** An npm that notes its call and makes the packages the pre-step and this test's build need. */
@@ -222,5 +223,13 @@ describe('the pre-step', () => {
     rmSync(join(root, 'dist'), { recursive: true });
     await prepare({ onlyMissing: true });
     expect(read('dist/a.js')).toBe('export const a = 4;');
+  });
+
+  it('tells the command line from which folder npm was called', async () => {
+    await prepare();
+    put('dist/cli.js', 'console.log(process.env.SAMEDAY_FOLDER)');
+    const child = runNode(join(root, 'scripts/sameday.mjs'), [], { INIT_CWD: '/srv/lists' });
+    children.push(child);
+    expect([await child.ended, child.lines]).toEqual([0, ['/srv/lists']]);
   });
 });

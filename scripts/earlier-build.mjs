@@ -11,10 +11,18 @@ export function earlierBuild(commit) {
   if (archive.status !== 0) return undefined;
   mkdirSync(folder, { recursive: true });
   execFileSync('tar', ['-x', '-C', folder], { input: archive.stdout });
-  if (!existsSync(join(folder, 'node_modules'))) symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const packages = join(folder, 'node_modules');
+  if (hasOurPackages(folder) && !existsSync(packages)) symlinkSync(join(ROOT, 'node_modules'), packages);
   execFileSync(process.execPath, [join(folder, 'scripts/build.mjs')], { stdio: 'ignore' });
   return folder;
 }
+
+/** Whether a folder's build would install and mend what is here. Through a link another one would change it. */
+const hasOurPackages = (folder) =>
+  ['package-lock.json', 'scripts/mends.mjs'].every((name) => {
+    const [theirs, ours] = [folder, ROOT].map((root) => join(root, name));
+    return existsSync(theirs) && readFileSync(theirs).equals(readFileSync(ours));
+  });
 
 /**
  * The commit of the build before this one: the last but one that changed what is built. Undefined where the clone does

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,8 +19,7 @@ import { CHANGES } from '../../scripts/mends.mjs';
 import { type Child, runNode } from '../harness/child.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../scripts');
-const PREPARED = ['prepare.mjs', 'install.mjs', 'compile.mjs', 'lock.mjs', 'platform.mjs', 'build.mjs', 'mends.mjs'];
-const OWN = [...PREPARED, 'sameday.mjs'];
+const OWN = ['prepare', 'install', 'compile', 'lock', 'platform', 'build', 'mends', 'sameday', 'earlier-build'];
 const UNMENDED = CHANGES.map(([before]) => before).join('\n');
 
 /** An npm that notes its call and makes the packages the pre-step and this test's build need. */
@@ -29,7 +30,8 @@ const NPM = `
   console.log('words of npm');
   const calls = fs.readFileSync('npm-calls', 'utf8').split('\\n').length - 1;
   if (calls <= Number(process.env.NPM_FAILS ?? 0)) process.exit(7);
-  fs.rmSync('node_modules', { recursive: true, force: true });
+  if (fs.existsSync('node_modules'))
+    for (const name of fs.readdirSync('node_modules')) fs.rmSync('node_modules/' + name, { recursive: true });
   while (fs.existsSync('npm-waits')) await new Promise((done) => setTimeout(done, 10));
   put('node_modules/uWebSockets.js/index.js', 'module.exports = {};');
   put('node_modules/typescript/bin/tsc', "const fs = require('fs'); const text = fs.readFileSync('src/a.ts', 'utf8');"
@@ -45,7 +47,7 @@ const children: Child[] = [];
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'sameday-prepare-'));
-  for (const name of OWN) cpSync(join(SCRIPTS, name), join(root, 'scripts', name));
+  for (const name of OWN) cpSync(join(SCRIPTS, `${name}.mjs`), join(root, `scripts/${name}.mjs`));
   for (const name of ['zips', 'validators', 'service', 'web'])
     put(`scripts/build-${name}.mjs`, `console.log('built ${name}');`);
   put(
@@ -223,6 +225,33 @@ describe('the pre-step', () => {
     rmSync(join(root, 'dist'), { recursive: true });
     await prepare({ onlyMissing: true });
     expect(read('dist/a.js')).toBe('export const a = 4;');
+  });
+
+  it('leaves its packages alone where an earlier build is made that has others', async () => {
+    put('.gitignore', 'node_modules\ndist\n*-calls\n');
+    put(
+      'scripts/run-earlier.mjs',
+      "import { earlierBuild } from './earlier-build.mjs'; earlierBuild(process.argv[2]);",
+    );
+    const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim();
+    git('init', '-q');
+    git('add', '.');
+    git('-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '-qm', 'earlier');
+    const commit = git('rev-parse', '--short', 'HEAD');
+    const packages = join(root, `dist/base-${commit}/node_modules`);
+    const makeEarlier = async () => {
+      expect(await prepare()).toBe(0);
+      const child = runNode(join(root, 'scripts/run-earlier.mjs'), [commit], {
+        npm_execpath: join(root, 'npm-cli.js'),
+      });
+      children.push(child);
+      expect([await child.ended, child.errors()]).toEqual([0, '']);
+      return lstatSync(packages).isSymbolicLink();
+    };
+    expect(await makeEarlier()).toBe(true);
+    put('package-lock.json', lockOf({ a: '1.0.1' }));
+    expect(await makeEarlier()).toBe(false);
+    expect(read('node_modules/.package-lock.json')).toBe(lockOf({ a: '1.0.1' }));
   });
 
   it('tells the command line from which folder npm was called', async () => {

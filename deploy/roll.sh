@@ -80,7 +80,8 @@ roll() {
 
 (($# == 1)) || { echo "Usage: $0 FOLDER" >&2; exit 2; }
 new=$(readlink -e "$1") || fail "there is no folder $1."
-[[ -f $new/dist/main.js ]] || fail "$new has no dist/main.js: build it first."
+# The build writes it last.
+[[ -f $new/dist/.build-hash ]] || fail "$new has no dist/.build-hash: build it first."
 [[ $(wc -w <<< "$APIS") -ge 2 ]] || fail "APIS names fewer than two processes."
 # Closed for what START starts, which would hold it.
 exec 9> "$CURRENT.lock"

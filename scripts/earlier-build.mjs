@@ -6,7 +6,7 @@ import { ROOT } from './prepare.mjs';
 /** The folder of a commit's build, made where it is missing; undefined where this clone does not have the commit. */
 export function earlierBuild(commit) {
   const folder = join(ROOT, 'dist', `base-${commit}`);
-  if (existsSync(join(folder, 'dist/main.js'))) return folder;
+  if (existsSync(join(folder, 'dist/.build-hash'))) return folder;
   const archive = spawnSync('git', ['archive', commit], { cwd: ROOT, maxBuffer: 2 ** 30 });
   if (archive.status !== 0) return undefined;
   mkdirSync(folder, { recursive: true });

@@ -122,7 +122,7 @@ function address(text: string): string {
 
 function builtFolder(text: string): string {
   const folder = resolve(text);
-  if (!existsSync(join(folder, 'dist/main.js'))) throw new InvalidArgumentError('No service is built there.');
+  if (!existsSync(join(folder, 'dist/.build-hash'))) throw new InvalidArgumentError('No service is built there.');
   return folder;
 }
 

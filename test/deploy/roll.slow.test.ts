@@ -21,7 +21,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sameday-roll-'));
   for (const build of ['one', 'two']) {
     mkdirSync(join(folder, build, 'dist'), { recursive: true });
-    writeFileSync(join(folder, build, 'dist/main.js'), '');
+    writeFileSync(join(folder, build, 'dist/.build-hash'), '');
   }
   symlinkSync(join(folder, 'one'), join(folder, 'current'));
   done = [];
@@ -110,10 +110,12 @@ test('does not stop the last API process that is ready', async () => {
 });
 
 test('touches nothing where the check of the new build fails, it is not built, or another roll is under way', async () => {
+  mkdirSync(join(folder, 'half/dist'), { recursive: true });
+  writeFileSync(join(folder, 'half/dist/main.js'), '');
   for (const [build, settings, says] of [
     ['two', { CHECK: 'false' }, 'the check of'],
     ['three', {}, 'there is no folder'],
-    ['.', {}, 'build it first'],
+    ['half', {}, 'build it first'],
     ['two', { APIS: '1' }, 'fewer than two'],
   ] as const) {
     const { code, stderr } = await roll(build, settings);

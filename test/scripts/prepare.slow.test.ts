@@ -241,6 +241,8 @@ describe('the pre-step', () => {
     const packages = join(root, `dist/base-${commit}/node_modules`);
     const makeEarlier = async () => {
       expect(await prepare()).toBe(0);
+      // As a build leaves it that was ended in the middle.
+      put(`dist/base-${commit}/dist/main.js`, '');
       const child = runNode(join(root, 'scripts/run-earlier.mjs'), [commit], {
         npm_execpath: join(root, 'npm-cli.js'),
       });

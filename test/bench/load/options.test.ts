@@ -1,7 +1,8 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type LoadCommand, readCommand } from '../../../bench/load/options.ts';
 
 const OWN = ['--url', 'http://127.0.0.1:8080', '--key', 'sdk_1'];
@@ -60,7 +61,6 @@ describe('the options of npm run load', () => {
     [['--retailer', 'r'], "'--retailer' goes with '--url'"],
     [['--real-orders'], "'--real-orders' goes with '--url'"],
     [[...OWN, '--api', '2'], "'--api' does not go with '--url'"],
-    [['--build', '/'], 'No service is built there'],
     [[...OWN, '--bill'], "'--bill' does not go with '--url'"],
     [['--plot', '/no/such/folder/out.svg'], 'There is no folder /no/such/folder'],
     [['--plot', tmpdir()], 'It is a folder'],
@@ -70,6 +70,19 @@ describe('the options of npm run load', () => {
     expect(code).toBe(1);
     expect(err).toContain(sentence);
     expect(out).toBe('');
+  });
+
+  test('take a folder whose build has come to its end', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sameday-load-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, 'dist'));
+    writeFileSync(join(folder, 'dist/main.js'), '');
+    expect(read('--build', folder)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('No service is built there'),
+    });
+    writeFileSync(join(folder, 'dist/.build-hash'), '');
+    expect(read('--build', folder).command?.target).toMatchObject({ build: folder });
   });
 
   test('are told by --help', () => {

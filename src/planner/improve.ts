@@ -15,7 +15,11 @@ export function relocate(plan: Plan, task: Task): boolean {
   const routes = task.seen.unseen(route, plan.candidates(task).add(route), plan.nowMs);
   if (routes.length === 0) return false;
   plan.takeOut(task);
-  if (plan.insert(task, cost - route.cost - LEAST_GAIN, routes)) return true;
+  const best = plan.cheapest(task, routes, cost - route.cost - LEAST_GAIN);
+  if (best) {
+    plan.put(best, task);
+    return true;
+  }
   route.toldEnd = toldEnd;
   plan.set(route, stops);
   route.changes = changes;

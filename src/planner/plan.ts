@@ -1,3 +1,4 @@
+import { PLANNER_NEAREST } from '../limits.ts';
 import { Demand } from './demand.ts';
 import { Fleet, Pickups } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
@@ -74,9 +75,10 @@ export class Plan {
     }
   }
 
-  /** Puts a task where it adds the least cost, below `limit`; false where it can't be. */
-  insert(task: Task, limit = Number.POSITIVE_INFINITY, routes: Iterable<Route> = this.candidates(task)): boolean {
-    const best = this.cheapest(task, routes, limit);
+  /** Puts a task where it adds the least cost; false where it can't be. */
+  insert(task: Task): boolean {
+    const near = this.candidates(task);
+    const best = this.cheapest(task, near, Number.POSITIVE_INFINITY) ?? this.#cheapestWithTime(task, near);
     if (!best) return false;
     this.put(best, task);
     return true;
@@ -90,6 +92,7 @@ export class Plan {
     task.route = route;
   }
 
+  /** Where a task adds the least cost to one of these routes, below `limit`; null where it can't be. */
   cheapest(task: Task, routes: Iterable<Route>, limit: number): Insertion | null {
     let best: Insertion | null = null;
     let least = limit;
@@ -103,13 +106,8 @@ export class Plan {
     return best;
   }
 
-  /** The routes that are tried for a task: of those near it the ones that have time for it. */
-  candidates(task: Task): Set<Route> {
-    return this.near(task, (route) => this.#hasTimeFor(route, task));
-  }
-
-  /** Routes whose drivers may carry a task: those that stop at its store anyway, and the nearest. */
-  near(task: Task, hasTime: (route: Route) => boolean = () => true): Set<Route> {
+  /** The routes that are tried for a task: those that stop at its store anyway, and the nearest. */
+  candidates(task: Task, hasTime: (route: Route) => boolean = () => true): Set<Route> {
     const { order } = task;
     const mayCarry = (route: Route) =>
       !route.isBroken &&
@@ -124,14 +122,16 @@ export class Plan {
     return routes;
   }
 
-  /** Whether a task can be put into a route before its driver goes home, so that who can't keeps nobody out. */
-  #hasTimeFor(route: Route, task: Task): boolean {
-    if (route.driver.offDutyMs === Number.POSITIVE_INFINITY) return true;
-    if (!this.isAllowed(route)) return false;
-    // Behind all other stops is enough for most, and quickly judged.
-    const cost = this.walk.costOf(route, route.stops.length, [task.pickup, task.dropoff]);
-    if (cost < Number.POSITIVE_INFINITY) return true;
-    return cheapestInsertion(this.walk, route, task, Number.POSITIVE_INFINITY) !== null;
+  /**
+   * The same among drivers who have time for the task before they go home, where none of the nearest can take it: those
+   * who go home too soon would hold all places. They are asked one by one, so not before.
+   */
+  #cheapestWithTime(task: Task, nearest: ReadonlySet<Route>): Insertion | null {
+    const goesHome = ({ driver }: Route) => driver.offDutyMs < Number.POSITIVE_INFINITY;
+    if (nearest.size < PLANNER_NEAREST || !Array.from(nearest).some(goesHome)) return null;
+    const hasTime = (route: Route) =>
+      !goesHome(route) || this.cheapest(task, [route], Number.POSITIVE_INFINITY) !== null;
+    return this.cheapest(task, this.candidates(task, hasTime), Number.POSITIVE_INFINITY);
   }
 
   /** Takes a task out of its route. */

@@ -48,11 +48,10 @@ export function ruin(plan: Plan, seed: Task, random: () => number): boolean {
   return false;
 }
 
-/** A task and some others of the routes near it, in no order. */
+/** A task and some others of the routes that are tried for it, in no order. */
 function someNear(plan: Plan, seed: Task, random: () => number): Task[] {
   const near = new Set<Task>();
-  // Those with no time for it, too, as they may give another one up.
-  for (const { stops } of plan.near(seed)) for (const { task } of stops) if (!task.isTold) near.add(task);
+  for (const { stops } of plan.candidates(seed)) for (const { task } of stops) if (!task.isTold) near.add(task);
   for (const { task } of seed.route?.stops ?? []) if (!task.isTold) near.add(task);
   near.delete(seed);
   const others = [...near];

@@ -160,13 +160,6 @@ export class Planner {
     return { driverId: route.driver.id, pickupMs, doorMs: walk.atMs - plan.rules.dropoffAfterMs };
   }
 
-  /** How many open orders were tried and have no place in a route: nobody can take them, as things are. */
-  get inVain(): number {
-    let count = 0;
-    for (const { route, isTried } of this.#plan.tasks.values()) if (isTried && !route) count++;
-    return count;
-  }
-
   /** Where orders are expected, in place of what was known of it. */
   expect(sources: readonly { readonly point: Point; readonly weight: number }[], nowMs: number): void {
     this.#at(nowMs).demand.expect(sources, nowMs);

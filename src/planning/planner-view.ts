@@ -16,10 +16,7 @@ const PLANNER_DRIVER_COST = 0.1;
 export const PLANNER_HEAD_START_MS = 60_000;
 /** Most orders that are planned at once; others go to whoever is free, until there is room. */
 const MAX_PLANNED_ORDERS = 3_000;
-/**
- * Most orders that are planned for each driver on duty, where those are more than LEAST_PLANNED_ORDERS. Beside them
- * are those that nobody can take, up to MAX_PLANNED_ORDERS: a store that nobody reaches keeps no others out.
- */
+/** Most orders that are planned for each driver on duty, where those are more than LEAST_PLANNED_ORDERS. */
 const PLANNED_ORDERS_PER_DRIVER = 8;
 /** Orders that are planned however few the drivers are. Below MAX_PLANNED_ORDERS. */
 export const LEAST_PLANNED_ORDERS = 100;
@@ -77,7 +74,7 @@ export class PlannerView {
 
   orderChanged(orderId: string): void {
     // A flood of orders beyond the planner's room goes to whoever is free, at little cost here.
-    const isBeyond = !this.#orders.has(orderId) && this.#matcher.isWaiting(orderId) && this.isFull;
+    const isBeyond = this.isFull && !this.#orders.has(orderId) && this.#matcher.isWaiting(orderId);
     const order = isBeyond ? this.#matcher.planned.open(orderId) : undefined;
     if (order && !this.#lastBehind(order)) this.#matcher.planned.leave(orderId);
     else this.#changedOrders.add(orderId);
@@ -147,9 +144,8 @@ export class PlannerView {
   }
 
   get isFull(): boolean {
-    const { size } = this.#orders;
     const wanted = Math.max(LEAST_PLANNED_ORDERS, PLANNED_ORDERS_PER_DRIVER * this.#matcher.onDutyCount());
-    return size >= MAX_PLANNED_ORDERS || (size >= wanted && size - this.planner.inVain >= wanted);
+    return this.#orders.size >= Math.min(MAX_PLANNED_ORDERS, wanted);
   }
 
   /** Whether there is nothing to plan, now or at the next pass. */
@@ -173,8 +169,8 @@ export class PlannerView {
     this.#drivers.beginPass();
     // Drivers who had no room here may have come near.
     if (this.#drivers.isFull) for (const id of this.#orders.keys()) this.#changedOrders.add(id);
-    if (this.isFull) return;
     for (const { orderId } of this.#matcher.planned.dueBy(nowMs + PLANNED_AHEAD_MS)) {
+      if (this.isFull) break;
       if (!this.#orders.has(orderId)) this.#changedOrders.add(orderId);
     }
     this.#takeBackLeft();
@@ -182,6 +178,7 @@ export class PlannerView {
 
   /** Takes back orders that were left, the first one first, as far as there is room. */
   #takeBackLeft(): void {
+    if (this.isFull) return;
     const { planned } = this.#matcher;
     for (const id of planned.leftIds().slice(0, LEAST_PLANNED_ORDERS)) {
       planned.takeBack(id);

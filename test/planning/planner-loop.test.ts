@@ -13,14 +13,6 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** An order that is planned and not told: it is ready in some hours. */
-const readyLater: typeof order = (id, changes) => order(id, { readyAtMs: NOW + 300 * MINUTE, ...changes });
-
-/** Drivers who can take LEAST_PLANNED_ORDERS, and are no more than those are for. */
-function putEnough(): void {
-  for (let n = 0; n < 12; n++) world.matcher.putDriver(driver(`d${n}`, { capacity: 8 }));
-}
-
 describe('the planner in the service', () => {
   it('gives what waits to a driver who comes on duty, at once', async () => {
     world.matcher.wait(order('o'));
@@ -141,9 +133,8 @@ describe('the planner in the service', () => {
   });
 
   it('leaves more orders than it has room for to whoever is free, and takes them back as there is room', async () => {
-    putEnough();
     const all = Array.from({ length: LEAST_PLANNED_ORDERS + 2 }, (_, n) => `o${n}`);
-    for (const id of all) world.matcher.wait(readyLater(id));
+    for (const id of all) world.matcher.wait(order(id));
     await pass(PLANNER_LOOK_MS);
     const left = all.filter((id) => world.matcher.planned.open(id) === undefined);
     expect(left).toEqual([`o${LEAST_PLANNED_ORDERS}`, `o${LEAST_PLANNED_ORDERS + 1}`]);
@@ -153,14 +144,13 @@ describe('the planner in the service', () => {
   });
 
   it.each([0, LEAST_PLANNED_ORDERS])('takes them back beside orders for later and %i of a held store', async (held) => {
-    putEnough();
     const later = LEAST_PLANNED_ORDERS - 10;
-    for (let n = 0; n < later; n++) world.matcher.wait(readyLater(`later${n}`, { dueMs: NOW + 90 * MINUTE }));
+    for (let n = 0; n < later; n++) world.matcher.wait(order(`later${n}`, { dueMs: NOW + 90 * MINUTE }));
     for (let n = 0; n < held; n++) world.matcher.wait(order(`held${n}`, { retailerId: 'held' }));
     world.matcher.setHold({ retailerId: 'held', reason: 'payment_required', credit: 0 });
     await pass(PLANNER_PASS_MS);
     const all = Array.from({ length: 12 }, (_, n) => `o${n}`);
-    for (const id of all) world.matcher.wait(readyLater(id));
+    for (const id of all) world.matcher.wait(order(id));
     await pass(PLANNER_LOOK_MS);
     expect(all.filter((id) => world.matcher.planned.open(id) === undefined)).toEqual(['o10', 'o11']);
     for (const id of all.slice(0, 2)) world.matcher.unwait(id);
@@ -169,8 +159,7 @@ describe('the planner in the service', () => {
   });
 
   it('leaves nothing to whoever is free once another process plans', async () => {
-    putEnough();
-    for (let n = 0; n <= LEAST_PLANNED_ORDERS; n++) world.matcher.wait(readyLater(`o${n}`));
+    for (let n = 0; n <= LEAST_PLANNED_ORDERS; n++) world.matcher.wait(order(`o${n}`));
     await pass(PLANNER_LOOK_MS);
     expect(world.matcher.planned.leftIds()).toEqual([`o${LEAST_PLANNED_ORDERS}`]);
     world.epoch = null;
@@ -179,23 +168,14 @@ describe('the planner in the service', () => {
   });
 
   it('plans the order of another store in place of the last one of a store that floods it', async () => {
-    putEnough();
     const flood = Array.from({ length: LEAST_PLANNED_ORDERS }, (_, n) => `o${n}`);
-    for (const [n, id] of flood.entries()) world.matcher.wait(readyLater(id, { fairStartMs: NOW + n * MINUTE }));
+    for (const [n, id] of flood.entries()) world.matcher.wait(order(id, { fairStartMs: NOW + n * MINUTE }));
     await pass(PLANNER_LOOK_MS);
-    world.matcher.wait(readyLater('theirs', { retailerId: 'other' }));
+    world.matcher.wait(order('theirs', { retailerId: 'other' }));
     await pass(PLANNER_LOOK_MS);
     expect(world.matcher.planned.open('theirs')).toBeDefined();
     const left = flood.filter((id) => world.matcher.planned.open(id) === undefined);
     expect(left).toEqual([`o${LEAST_PLANNED_ORDERS - 1}`]);
-  });
-
-  it('plans beside orders that nobody can take, however many', async () => {
-    for (let n = 0; n < LEAST_PLANNED_ORDERS; n++) world.matcher.wait(order(`far${n}`));
-    await pass(PLANNER_LOOK_MS);
-    world.matcher.wait(order('theirs', { retailerId: 'other' }));
-    await pass(PLANNER_LOOK_MS);
-    expect([world.matcher.planned.leftIds(), world.matcher.planned.open('theirs')?.orderId]).toEqual([[], 'theirs']);
   });
 
   it('tells nothing while another process has the right to plan', async () => {

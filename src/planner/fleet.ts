@@ -2,7 +2,7 @@ import { EARTH_RADIUS_METERS } from '../geo/point.ts';
 import { PLANNER_NEAREST } from '../limits.ts';
 import type { Place } from './place.ts';
 import type { Route, Stop, Task } from './route.ts';
-import type { Reach } from './types.ts';
+import type { PlannedDriver, Reach } from './types.ts';
 
 /** How long before their duty begins drivers are planned for, so that they are told as it begins. */
 const PLANNER_AHEAD_MS = 30 * 60_000;
@@ -83,8 +83,7 @@ export class Fleet {
     figures[at + 6] = route.times[0] as number;
     figures[at + 7] = route.endMs;
     figures[at + 8] = driver.offDutyMs;
-    // Milliseconds for a chord of length 1 on a globe with a radius of 1.
-    figures[at + 9] = (60_000 * EARTH_RADIUS_METERS) / driver.metersPerMinute;
+    figures[at + 9] = msPerChord(driver);
     figures[at + 10] = driver.onDutyMs;
     figures[at + 11] = spreadOf(route);
     figures[at + 12] = driver.skills ?? ALL_SKILLS;
@@ -131,6 +130,10 @@ export class Fleet {
     return list.map((each) => each.route);
   }
 }
+
+/** Milliseconds for a chord of length 1 on a globe with a radius of 1. */
+export const msPerChord = ({ metersPerMinute }: Pick<PlannedDriver, 'metersPerMinute'>): number =>
+  (60_000 * EARTH_RADIUS_METERS) / metersPerMinute;
 
 /** The chord from where the driver is to the farthest place of which they were told. */
 function spreadOf({ place, stops, toldEnd }: Route): number {

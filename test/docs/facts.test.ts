@@ -433,7 +433,9 @@ test('a proxy set up as deploy.md says logs no path of a request', () => {
   const servers = blocks(deploy, 'nginx').flatMap((block) => block.split(/^server /m).slice(1));
   expect(servers).toHaveLength(2);
   for (const server of servers) expect(server).toMatch(/^ {2}access_log off;\n {2}error_log \/dev\/null emerg;$/m);
-  expect(blocks(deploy, '').join('\n')).toMatch(/^ {2}log \{\n {4}exclude http\.log\.error\n {2}\}$/m);
+  expect(blocks(deploy, '').join('\n')).toMatch(
+    /^ {2}log \{\n {4}exclude http\.log\.error http\.handlers\.reverse_proxy\n {2}\}$/m,
+  );
 });
 
 test('alerts.yml has the alerts of operate.md, and no other', () => {

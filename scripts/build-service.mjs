@@ -17,6 +17,7 @@ const EXTERNAL = [
   'twilio',
   'file-type',
   'pg-native',
+  'msgpackr-extract',
 ];
 
 /** Bundles programs into `outdir`. Each imports the rest at run time, so that all of it is in chunks. */
@@ -47,7 +48,7 @@ function writeSources(folder) {
   const sourcesOf = (name) =>
     readFileSync(join(folder, name), 'utf8')
       .split('\n')
-      .flatMap((line, i) => (/^\/\/ (?:src|node_modules)\//.test(line) ? [[i + 1, line.slice(3)]] : []));
+      .flatMap((line, i) => (/^\/\/ (?:src|.*node_modules)\//.test(line) ? [[i + 1, line.slice(3)]] : []));
   const names = readdirSync(folder).filter((name) => name.endsWith('.js'));
   const sources = Object.fromEntries(names.map((name) => [name, sourcesOf(name)]));
   writeFileSync(join(folder, 'sources.json'), JSON.stringify(sources));

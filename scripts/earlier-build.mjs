@@ -13,7 +13,7 @@ export function earlierBuild(commit) {
   execFileSync('tar', ['-x', '-C', folder], { input: archive.stdout });
   const packages = join(folder, 'node_modules');
   if (hasOurPackages(folder) && !existsSync(packages)) symlinkSync(join(ROOT, 'node_modules'), packages);
-  execFileSync(process.execPath, [join(folder, 'scripts/build.mjs')], { stdio: 'ignore' });
+  execFileSync(process.execPath, [join(folder, 'scripts/build.mjs')], { stdio: ['ignore', 'ignore', 'inherit'] });
   return folder;
 }
 

@@ -37,6 +37,6 @@ test('what ends the foreground ends the command, too', async () => {
   const { signal, started, stopped } = await run(['stats', '--watch'], 'kill -INT 0');
   expect(signal).toBe('SIGINT');
   const [unit = ''] = started.flatMap((arg) => /^--unit=(.+)/.exec(arg)?.[1] ?? []);
-  expect(unit).toMatch(/^sameday-command-\d+\.service$/);
+  expect(unit).toMatch(/^sameday-command-\d+-\d+\.service$/);
   expect(stopped).toEqual(['systemctl', '--quiet', 'stop', unit]);
 });

@@ -259,7 +259,10 @@ describe('the pre-step', () => {
   it('tells the command line from which folder npm was called', async () => {
     await prepare();
     put('dist/cli.js', 'console.log(process.env.SAMEDAY_FOLDER)');
-    const child = runNode(join(root, 'scripts/sameday.mjs'), [], { INIT_CWD: '/srv/lists' });
+    const child = runNode(join(root, 'scripts/sameday.mjs'), [], {
+      INIT_CWD: '/srv/lists',
+      npm_lifecycle_event: 'sameday',
+    });
     children.push(child);
     expect([await child.ended, child.lines]).toEqual([0, ['/srv/lists']]);
   });

@@ -21,6 +21,7 @@ process.once('exit', () => session.post('Profiler.stop', (_, seen) => {
 
 type Frame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 type Node = { readonly id: number; readonly callFrame: Frame; readonly children?: readonly number[] };
+type Sources = Readonly<Record<string, readonly (readonly [line: number, path: string])[]>>;
 type Profile = {
   readonly nodes: readonly Node[];
   readonly samples: readonly number[];
@@ -68,13 +69,13 @@ function spentOf(profile: Profile): Spent {
   const [byFunction, byOwner] = [new Map<string, number>(), new Map<string, number>()];
   let busyMicros = 0;
   for (const [i, id] of profile.samples.entries()) {
-    const { functionName, url, lineNumber } = (nodes.get(id) as Node).callFrame;
+    const { callFrame } = nodes.get(id) as Node;
+    const { functionName } = callFrame;
     if (functionName === '(idle)') continue;
     const micros = profile.timeDeltas[i] as number;
     busyMicros += micros;
     const owner = owners.get(id) as string;
-    const place = OURS_OR_PACKAGE.exec(url)?.[1];
-    const name = `${functionName || '(anonymous)'}, ${place ? `${place}:${lineNumber + 1}` : `called by ${owner}`}`;
+    const name = `${functionName || '(anonymous)'}, ${placeOf(callFrame) ?? `called by ${owner}`}`;
     byFunction.set(name, (byFunction.get(name) ?? 0) + micros);
     byOwner.set(owner, (byOwner.get(owner) ?? 0) + micros);
   }
@@ -82,11 +83,29 @@ function spentOf(profile: Profile): Spent {
   return { busyMicros, byOwner: mostFirst(byOwner), byFunction: mostFirst(byFunction) };
 }
 
+/** Where a function is: its file and line, or its source where the service is a bundle; undefined for Node's own. */
+function placeOf({ url, lineNumber }: Frame): string | undefined {
+  const [, folder, file = ''] = /^file:\/\/(.*\/dist\/service)\/([^/]+)$/.exec(url) ?? [];
+  const source = folder && sourcesIn(folder)[file]?.findLast(([first]) => first <= lineNumber + 1)?.[1];
+  if (source) return source;
+  const place = OURS_OR_PACKAGE.exec(url)?.[1];
+  return place && `${place}:${lineNumber + 1}`;
+}
+
+const read = new Map<string, Sources>();
+
+/** Where each source begins in the files of a bundle, as scripts/build-service.mjs writes it. */
+function sourcesIn(folder: string): Sources {
+  const known = read.get(folder) ?? (JSON.parse(readFileSync(join(folder, 'sources.json'), 'utf8')) as Sources);
+  read.set(folder, known);
+  return known;
+}
+
 /** The package or folder that a function belongs to; for Node's and the engine's own, that of its caller. */
 function ownerOf(id: number, nodes: ReadonlyMap<number, Node>, parents: ReadonlyMap<number, number>): string {
   for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
-    const place = OURS_OR_PACKAGE.exec(nodes.get(at)?.callFrame.url ?? '')?.[1];
-    const [, owner] = /^(?:node_modules\/((?:@[^/]+\/)?[^/]+)|(dist\/[^/]+))/.exec(place ?? '') ?? [];
+    const place = placeOf((nodes.get(at) as Node).callFrame);
+    const [, owner] = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(place ?? '') ?? [];
     if (owner) return owner;
     if (place) return place.split('/').slice(0, 2).join('/');
   }

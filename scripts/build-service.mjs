@@ -1,6 +1,5 @@
-// Bundles the service and the command line, their packages included: of the 2 s that the processor took to load 600 files
-// one by one, 0.7 s are left. dist/service is as deep as the folders of src, so that both find the project's files by the
-// same relative paths.
+// Bundles the service and the command line with their packages. A start takes 0.7 s of processor time to load them; 600
+// files took 2 s. dist/service is as deep as the folders of src, so the same relative paths lead to the project's files.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

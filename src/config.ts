@@ -102,7 +102,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the settings from this process's environment. Nothing else reads it, but for readCaller. */
+/** Reads the settings from this process's environment. Beside it only readCaller reads that. */
 export function readConfig(): Config {
   return parseConfig(process.env);
 }

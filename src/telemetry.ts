@@ -53,7 +53,7 @@ export function createGatheringLogger(): Pick<Logger, 'info'> {
 export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code } = error as { code?: unknown };
-  const place = placesOf(error).reduce<string | undefined>((found, line) => found ?? placeInProject(line), undefined);
+  const place = placeInProject(placesOf(error));
   return {
     name: error.name,
     ...(typeof code === 'string' || typeof code === 'number' ? { code: String(code) } : {}),

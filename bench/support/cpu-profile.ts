@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readSources, sourceAt } from '../../src/error-place.ts';
 
 const OURS_OR_PACKAGE = /((?:node_modules|dist)\/.*)$/;
 /**
@@ -21,7 +22,6 @@ process.once('exit', () => session.post('Profiler.stop', (_, seen) => {
 
 type Frame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 type Node = { readonly id: number; readonly callFrame: Frame; readonly children?: readonly number[] };
-type Sources = Readonly<Record<string, readonly (readonly [line: number, path: string])[]>>;
 type Profile = {
   readonly nodes: readonly Node[];
   readonly samples: readonly number[];
@@ -86,17 +86,16 @@ function spentOf(profile: Profile): Spent {
 /** Where a function is: its file and line, or its source where the service is a bundle; undefined for Node's own. */
 function placeOf({ url, lineNumber }: Frame): string | undefined {
   const [, folder, file = ''] = /^file:\/\/(.*\/dist\/service)\/([^/]+)$/.exec(url) ?? [];
-  const source = folder && sourcesIn(folder)[file]?.findLast(([first]) => first <= lineNumber + 1)?.[1];
+  const source = folder && sourceAt(sourcesIn(folder), file, lineNumber + 1);
   if (source) return source;
   const place = OURS_OR_PACKAGE.exec(url)?.[1];
   return place && `${place}:${lineNumber + 1}`;
 }
 
-const read = new Map<string, Sources>();
+const read = new Map<string, ReturnType<typeof readSources>>();
 
-/** Where each source begins in the files of a bundle, as scripts/build-service.mjs writes it. */
-function sourcesIn(folder: string): Sources {
-  const known = read.get(folder) ?? (JSON.parse(readFileSync(join(folder, 'sources.json'), 'utf8')) as Sources);
+function sourcesIn(folder: string): ReturnType<typeof readSources> {
+  const known = read.get(folder) ?? readSources(folder);
   read.set(folder, known);
   return known;
 }

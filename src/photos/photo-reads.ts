@@ -12,7 +12,8 @@ export const MAX_PHOTO_READS = 16;
 export const MAX_PHOTO_READS_WAITING = 16;
 /**
  * Longest wait of a read for its place; then it gets 503. With a statement and PHOTO_BUCKET_DEADLINE_MS below
- * REQUEST_DEADLINE_MS.
+ * REQUEST_DEADLINE_MS. A tracking link is looked up before that; where this takes 3 s, the request's own deadline may
+ * come first.
  */
 export const PHOTO_READ_WAIT_MS = 2_000;
 

@@ -1,15 +1,14 @@
-import type { Command } from 'commander';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CliCommand } from '../../src/cli/command.ts';
-import { CommandError, type Context } from '../../src/cli/context.ts';
+import { CommandError } from '../../src/cli/context.ts';
 import type { Listed } from '../../src/cli/list.ts';
-import type { Act } from '../../src/cli/parts.ts';
 import { addDriverCommands } from '../../src/commands/driver.ts';
 import { addOrderCommands } from '../../src/commands/order.ts';
 import { addRetailerCommands } from '../../src/commands/retailer.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { addWebhookCommands } from '../../src/events/webhook-command.ts';
 import type { Page } from '../../src/store/pages.ts';
+import { actOn } from '../harness/act.ts';
 
 const ID = newId();
 const PLACE = { rank: 2, micros: '1732300000000000', id: ID };
@@ -31,15 +30,10 @@ async function run(line: readonly string[], page: Page = LAST) {
   };
   const said: string[] = [];
   const shown: unknown[] = [];
-  const act: Act =
-    (work) =>
-    async (...args) => {
-      const command = args.at(-1) as Command;
-      const store = { ...lists, findNamed } as unknown as Context['store'];
-      const found = (await work({ store, config: {} } as Context, command.args, command.opts() as never)) as Listed;
-      shown.push(found.shown);
-      said.push(...found.whatFollows(command));
-    };
+  const act = actOn({ ...lists, findNamed }, (found, command) => {
+    shown.push((found as Listed).shown);
+    said.push(...(found as Listed).whatFollows(command));
+  });
   const program = new CliCommand('sameday', act, () => async () => undefined);
   for (const add of [addRetailerCommands, addDriverCommands, addOrderCommands]) add(program);
   addWebhookCommands(program, act);

@@ -1,12 +1,11 @@
-import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CliCommand } from '../../src/cli/command.ts';
-import { CommandError, type Context } from '../../src/cli/context.ts';
-import type { Act } from '../../src/cli/parts.ts';
+import { CommandError } from '../../src/cli/context.ts';
 import { addDriverCommands } from '../../src/commands/driver.ts';
 import { addTierCommands } from '../../src/commands/order.ts';
 import type { Tier } from '../../src/domain/tier.ts';
 import type { NewDriver } from '../../src/store/drivers/drivers.ts';
+import { actOn } from '../harness/act.ts';
 
 const DRIVER = ['driver', 'create', '--name', 'Ana Lopez', '--phone', '+14155550100'];
 
@@ -20,14 +19,8 @@ function commands() {
     findDriverByPhone: async () => null,
     createDriver: async (driver: NewDriver) => void drivers.push(driver),
     setTier: async (...change: unknown[]) => void changes.push(change),
-  } as unknown as Context['store'];
-  const act: Act =
-    (work) =>
-    async (...args) => {
-      const command = args.at(-1) as Command;
-      await work({ store } as Context, command.args, command.opts() as never);
-    };
-  const program = new CliCommand(undefined, act, () => async () => undefined);
+  };
+  const program = new CliCommand(undefined, actOn(store), () => async () => undefined);
   addDriverCommands(program);
   addTierCommands(program);
   const run = (...args: string[]) => program.parseAsync(args, { from: 'user' });

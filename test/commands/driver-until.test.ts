@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CliCommand } from '../../src/cli/command.ts';
-import { CommandError, type Context } from '../../src/cli/context.ts';
-import type { Act } from '../../src/cli/parts.ts';
+import { CommandError } from '../../src/cli/context.ts';
 import { addDriverCommands } from '../../src/commands/driver.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { actOn } from '../harness/act.ts';
 
 const ID = newId();
 const HOUR_MS = 3_600_000;
@@ -13,14 +12,7 @@ const HOUR_MS = 3_600_000;
 async function setUntil(time: string): Promise<(Date | null)[]> {
   const written: (Date | null)[] = [];
   const setDutyEnd = async (_id: string, until: Date | null) => written.push(until) > 0;
-  const act: Act =
-    (work) =>
-    async (...args) => {
-      const command = args.at(-1) as Command;
-      const store = { setDutyEnd } as unknown as Context['store'];
-      await work({ store, config: {} } as Context, command.args, command.opts() as never);
-    };
-  const program = new CliCommand('sameday', act, () => async () => undefined);
+  const program = new CliCommand('sameday', actOn({ setDutyEnd }), () => async () => undefined);
   addDriverCommands(program);
   await program.parseAsync(['driver', 'set-until', ID, time], { from: 'user' });
   return written;

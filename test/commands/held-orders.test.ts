@@ -1,10 +1,8 @@
-import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { CliCommand } from '../../src/cli/command.ts';
-import type { Context } from '../../src/cli/context.ts';
-import type { Act } from '../../src/cli/parts.ts';
 import { addHeldOrders } from '../../src/commands/held-orders.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { actOn } from '../harness/act.ts';
 
 const AT = new Date('2026-01-01T00:00:00Z');
 
@@ -18,14 +16,11 @@ async function cancelWaiting(waiting: number) {
       return asked.length > waiting ? [] : [{ id: newId(), outbox: [] }];
     },
     leaveToSweepers: async () => undefined,
-  } as unknown as Context['store'];
+  };
   let printed: unknown;
-  const act: Act =
-    (work) =>
-    async (...args) => {
-      const command = args.at(-1) as Command;
-      printed = await work({ store } as Context, command.args, command.opts() as never);
-    };
+  const act = actOn(store, (found) => {
+    printed = found;
+  });
   const program = new CliCommand('sameday', act, () => async () => undefined);
   addHeldOrders(program);
   await program.parseAsync(['cancel-waiting', newId(), '--yes'], { from: 'user' });

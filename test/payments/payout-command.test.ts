@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { CommandError, type Context } from '../../src/cli/context.ts';
+import { CommandError } from '../../src/cli/context.ts';
 import { LIST_LIMIT, Listed, MAX_LIST_LIMIT } from '../../src/cli/list.ts';
-import type { Act } from '../../src/cli/parts.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { addPayoutCommands } from '../../src/payments/payout-command.ts';
+import { actOn } from '../harness/act.ts';
 
 const ORDER = newId();
 
@@ -21,14 +21,11 @@ function commands(status: string | null = 'held') {
       asked.push(args);
       return status && { settled: status === args[1], status, amountCents: 550 };
     },
-  } as unknown as Context['store'];
+  };
   let printed: unknown;
-  const act: Act =
-    (work) =>
-    async (...args) => {
-      const command = args.at(-1) as Command;
-      printed = await work({ store } as Context, command.args, command.opts() as never);
-    };
+  const act = actOn(store, (found) => {
+    printed = found;
+  });
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   addPayoutCommands(program, act);
   for (const command of program.commands.flatMap((each) => each.commands)) command.exitOverride();

@@ -50,7 +50,7 @@ export function recordingFound(parts: {
     const chargeId = known.chargeId ?? (await store.findPayment(orderId))?.chargeId ?? null;
     if (chargeId === null || chargeId === paymentIntentId) return 'unchanged';
     const payments = { chargeId, otherChargeId: paymentIntentId };
-    logger.error({ orderId, ...payments }, 'an order was charged twice: refund one payment in Stripe');
+    logger.error({ orderId, ...payments }, 'an order was charged twice: refund otherChargeId in Stripe');
     return 'conflict';
   };
 }

@@ -116,12 +116,17 @@ export function createStripeCallbacks(parts: {
     return ofPayment(paymentIntentId, (order) => refund(order, paymentIntentId, listed.refunds));
   }
 
-  /** A payment that was refunded had been paid, whether or not its own result has come. */
+  /**
+   * A payment that was refunded had been paid, whether or not its own result has come. That of a second payment is
+   * what its line in the log asked for, and is none of the order's.
+   */
   async function refund(
     { orderId, amountCents }: PaidOrder,
     paymentIntentId: string,
     refunds: readonly StripeRefund[],
   ): Promise<CallbackOutcome> {
+    const known = await store.findPayment(orderId);
+    if (known && known.chargeId !== null && known.chargeId !== paymentIntentId) return 'conflict';
     const paid = await chargePaid({ kind: 'charge_paid', orderId, paymentIntentId, amountCents });
     if (paid === 'unknown' || paid === 'conflict') return paid;
     let isNew = paid === 'done';

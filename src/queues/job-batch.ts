@@ -1,3 +1,4 @@
+import { errorFields } from '../telemetry.ts';
 import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 
 /**
@@ -35,10 +36,11 @@ export async function runBatch(batch: JobBatch, handle: JobHandler): Promise<Bat
   return { left, result: results.reduce(stronger) };
 }
 
-const asRetry = (error: unknown): JobResult => ({
-  kind: 'retry',
-  reason: error instanceof Error ? error.message : String(error),
-});
+/** Without the error's words, which may quote a customer: the reason goes to the log and to the queue. */
+function asRetry(error: unknown): JobResult {
+  const { name, code, at } = errorFields(error);
+  return { kind: 'retry', reason: [name, code, at].filter(Boolean).join(' ') };
+}
 
 const STRENGTH = { done: 0, wait: 1, retry: 2, rate_limited: 3 } as const;
 

@@ -151,11 +151,18 @@ export async function putBack(
     where b.id = j.outbox_id and ${isOwedTo(sql, sql`b`, sql`j.order_id`, queue)}`;
 }
 
-/** Deletes at most `limit` rows that were done more than `days` days ago; returns their number. */
+/**
+ * Deletes at most `limit` rows that were done more than `days` days ago; returns their number. A refund that was
+ * given up stays while the order is paid: nothing else leads the operator to it.
+ */
 export async function pruneOutbox({ sql }: Db, days: number, limit: number): Promise<number> {
   const result = await sql`
     delete from outbox where id = any(array(
-      select id from outbox where done_at < now() - make_interval(days => ${days}) order by done_at limit ${limit}))`;
+      select b.id from outbox b
+      where b.done_at < now() - make_interval(days => ${days})
+        and not (b.queue = 'refund' and b.failure_code is not null and b.settled_at is null
+          and exists (select from orders o where o.id = b.order_id and o.payment_status = 'paid'))
+      order by b.done_at limit ${limit}))`;
   return result.count;
 }
 

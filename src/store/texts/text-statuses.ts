@@ -46,7 +46,7 @@ export async function recordTextReport(db: Db, report: TextReport): Promise<bool
   const { sql } = db;
   const { orderId, kind, status, failureCode, sender } = report;
   const locked = sql`locked as materialized (
-      select id, retailer_id from orders where id = ${orderId} and status <> 'void' for no key update
+      select id, retailer_id, sms_status from orders where id = ${orderId} and status <> 'void' for no key update
     )`;
   if (status === 'sender_refused') return keepText(db, report, locked);
   const message = kind === 'tracking' ? trackingText(sql, report) : optionalText(sql, report);
@@ -91,6 +91,8 @@ async function keepText(db: Db, { kind, sid, failureCode }: TextReport, locked: 
   const message =
     kind === 'tracking'
       ? sql`update messages m set ${reset} from locked where m.order_id = locked.id and ${isKept}
+          -- Its row stays \`sent\` whatever the phone says.
+          and locked.sms_status in ('queued', 'sent')
         returning m.order_id, locked.retailer_id, ${jobId} as job_id, 'sms' as queue, ${runAt} as run_at`
       : sql`update texts m set ${reset}, outbox_id = ${jobId}, updated_at = now()
         from locked where m.order_id = locked.id and m.kind = ${kind} and ${isKept}

@@ -106,6 +106,17 @@ test('of two retries of a refund at the same moment one is made, and it is an at
   expect(await me.retryRefund(job)).toBeNull();
 });
 
+test('a refund that was refused is found until it is made, however long ago that was', async () => {
+  const orderId = await refusedRefund();
+  await sql`update outbox set done_at = now() - interval '8 days' where order_id = ${orderId}`;
+  const prune = () => me.pruneOutbox(7, 1_000);
+  await prune();
+  const retried = await me.retryRefund(await failed());
+  await prune();
+  expect(await sql`select from outbox where order_id = ${orderId} and failure_code is not null`).toEqual([]);
+  expect(retried).toMatchObject({ id: orderId });
+});
+
 test('a text that is tried again keeps the sends that were counted, so it is looked up before it is sent', async () => {
   const orderId = await refusedText();
   const job = await failed();

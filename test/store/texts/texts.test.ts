@@ -260,6 +260,14 @@ describe('what Twilio says of a text', () => {
       }
     });
 
+    test('that the sender is refused changes nothing once the phone has it', async () => {
+      const { record, say, status } = await sent(kind);
+      await record();
+      await say('delivered');
+      expect(await say('sender_refused', 'SM1', '30034')).toBe(false);
+      expect(await status()).toEqual(['delivered', null]);
+    });
+
     test.each([
       ['30034', [15, 30, 60, 60]],
       ['30022', [1, 2, 4, 8]],

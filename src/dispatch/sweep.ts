@@ -75,9 +75,9 @@ export function createSweep(parts: SweepParts): Sweep {
     if (Math.abs(nowMs - knownAtMs) > OUTAGE_MS) knownSinceMs = nowMs;
     knownAtMs = nowMs;
     // After a stop of this service or an outage of the tables they show every driver as silent.
-    if (nowMs - knownSinceMs < DRIVER_SILENT_MS) return;
-    await each(silent, async ({ orderId, driverId }) => {
-      if (!hasReported(driverId)) await releaseOrder(orderId, driverId, DRIVER_SILENT_MS);
+    const areKnown = nowMs - knownSinceMs >= DRIVER_SILENT_MS;
+    await each(silent, async ({ orderId, driverId, isGone }) => {
+      if (isGone || (areKnown && !hasReported(driverId))) await releaseOrder(orderId, driverId, DRIVER_SILENT_MS);
       knownAtMs = clock.now();
     });
   }

@@ -79,7 +79,7 @@ describe('a sweep', () => {
     let nowMs = NOW;
     // Nobody is taken for silent before the tables were there for long.
     const isDue = () => nowMs >= NOW + DRIVER_SILENT_MS;
-    const silent = ['locked', 'silent'].map((orderId) => ({ orderId, driverId: 'd' }));
+    const silent = ['locked', 'silent'].map((orderId) => ({ orderId, driverId: 'd', isGone: false }));
     const found = {
       findOverdue: async () => (isDue() ? ['locked', 'overdue'] : []),
       findSilent: async () => (isDue() ? silent : []),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { OUTAGE_MS } from '../../src/dispatch/sweep.ts';
+import { OUTAGE_MS, SILENT_LOOK_MS } from '../../src/dispatch/sweep.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
 import { orderOf } from '../matcher/carrying.ts';
 import {
@@ -165,6 +165,8 @@ describe('a driver who falls silent', () => {
     await silence(driverId, SILENT_FOR);
     await database.sql`update orders set assigned_at = now() where id = ${orderId}`;
     expect((await store.findSilent(DRIVER_SILENT_MS, 100)).map((found) => found.orderId)).not.toContain(orderId);
+    // Nor is it taken by what another process decided before.
+    expect(await store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)).toBeNull();
   });
 
   it('loses it also if they never reported a position', async () => {
@@ -176,20 +178,23 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order.status).toBe('pending_dispatch');
   });
 
-  it('loses it to the next sweep if they were deactivated just as it was assigned', async () => {
+  it('loses it if they were deactivated just as it was assigned, also soon after a start', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
-    await readEverything();
+    let nowMs = Date.now();
+    const { dispatch: fresh } = await startDispatch(store, 0, () => nowMs);
+    await fresh.fleet.rebuild();
     // As by a statement that did not see the assignment, nor was seen by it.
     await database.sql`update drivers set active = false, on_duty = false where id = ${driverId}`;
-    await dispatch.fleet.refreshDrivers([driverId]);
-    await dispatch.sweep.run();
+    await fresh.fleet.refreshDrivers([driverId]);
+    nowMs += SILENT_LOOK_MS;
+    await fresh.sweep.run();
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ status: 'pending_dispatch' });
   });
 
   it('keeps it if they report between the read and the release', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);
-    expect(await store.findSilent(DRIVER_SILENT_MS, 100)).toContainEqual({ orderId, driverId });
+    expect(await store.findSilent(DRIVER_SILENT_MS, 100)).toContainEqual({ orderId, driverId, isGone: false });
     await database.sql`update driver_positions set received_at = now() where driver_id = ${driverId}`;
     expect(await store.releaseFromSilent(orderId, driverId, DRIVER_SILENT_MS)).toBeNull();
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ driver_id: driverId, sequence: 1 });

@@ -49,7 +49,7 @@ export function storeOn(tables: Tables, processId: string): DispatchStore {
     expireSurplus: async () => [],
     findOverdue: (limit) => run('overdue orders', () => tables.overdue.slice(0, limit)),
     endDuties: async () => undefined,
-    findSilent: () => run('silent drivers', () => [...tables.silent]),
+    findSilent: () => run('silent drivers', () => tables.silent.map((each) => ({ ...each, isGone: false }))),
     releaseFromSilent: (orderId, driverId) =>
       run(`release from ${driverId}`, () => tables.release(processId, orderId, driverId)),
     setDriverDuty: (driverId, onDuty) =>

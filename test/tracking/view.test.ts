@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/order.ts';
-import { OTHER_DOOR_METERS, roundedToKilometer, SHOWN_SQUARE_METERS } from '../../src/domain/shown-position.ts';
+import {
+  OTHER_DOOR_METERS,
+  roundedToKilometer,
+  SHOWN_AFTER_PROMISE_MS,
+  SHOWN_SQUARE_METERS,
+} from '../../src/domain/shown-position.ts';
 import { HOME_PIN_METERS, isGone, TRACKING_GONE_AFTER_MS, trackingView } from '../../src/tracking/view.ts';
 import { assigned, behind, DRIVER_ID, delivered, NOW_MS, pickedUp, trackedOrder } from './orders.ts';
 
@@ -69,6 +74,14 @@ describe('the position of the driver', () => {
       expect(trackingView({ ...order, dropoff }, position, NOW_MS).arrival).toEqual(arrival);
       const silent = { ...order, onRoute: behind(stopsBefore, null) };
       expect(trackingView({ ...silent, dropoff }, position, NOW_MS).arrival).toBeNull();
+    }
+  });
+
+  it('is not shown long after the promise, when the driver may be at home', () => {
+    const deliverBy = new Date(NOW_MS - SHOWN_AFTER_PROMISE_MS).toISOString();
+    for (const order of [assigned(), pickedUp()]) {
+      const seenAt = (nowMs: number) => trackingView({ ...order, deliverBy }, position, nowMs).driver?.position;
+      expect([seenAt(NOW_MS - 1) !== null, seenAt(NOW_MS)]).toEqual([true, null]);
     }
   });
 

@@ -202,7 +202,8 @@ const isDeactivated = (sql: Sql, driverId: Fragment): Fragment =>
 
 /**
  * Releases an order whose driver has been silent for `silentMs` before the pickup, or was deactivated. A
- * silent one may be offered it again. Null if the driver has picked it up or reported a position meanwhile.
+ * silent one may be offered it again. Null if the driver has picked it up or reported a position meanwhile, or was given
+ * it anew.
  */
 export function releaseFromSilent(
   db: Db,
@@ -212,28 +213,29 @@ export function releaseFromSilent(
 ): Promise<ChangedOrder | null> {
   const { sql } = db;
   const update = sql`${releasing(sql, driverId, false)} and id = ${orderId}
-    and (${isDeactivated(sql, sql`${driverId}`)} or not exists (
-      select from driver_positions p where p.driver_id = ${driverId}
-      and p.received_at > now() - make_interval(secs => ${silentMs / 1000})))`;
+    and (${isDeactivated(sql, sql`${driverId}`)}
+      or (assigned_at <= now() - make_interval(secs => ${silentMs / 1000}) and not exists (
+        select from driver_positions p where p.driver_id = ${driverId}
+        and p.received_at > now() - make_interval(secs => ${silentMs / 1000}))))`;
   const event = { type: 'released', data: { driver_id: driverId, reason: 'driver_silent' } };
   return changeOrder(db, update, event, { jobs: expiryOwed(sql) });
 }
 
+/** An order before its pickup whose driver has been silent, or was deactivated (`isGone`). */
+export type SilentOrder = { readonly orderId: string; readonly driverId: string; readonly isGone: boolean };
+
 /**
  * Orders before their pickup whose driver has been silent for `silentMs`, or was deactivated, at most `limit`.
  */
-export async function findSilent(
-  { sql }: Db,
-  silentMs: number,
-  limit: number,
-): Promise<{ readonly orderId: string; readonly driverId: string }[]> {
+export async function findSilent({ sql }: Db, silentMs: number, limit: number): Promise<SilentOrder[]> {
   const rows = await sql`
-    select o.id, o.driver_id from orders o left join driver_positions p on p.driver_id = o.driver_id
+    select o.id, o.driver_id, ${isDeactivated(sql, sql`o.driver_id`)} as is_gone
+    from orders o left join driver_positions p on p.driver_id = o.driver_id
     where o.status = 'driver_assigned'
       and (greatest(o.assigned_at, p.received_at) < now() - make_interval(secs => ${silentMs / 1000})
         or ${isDeactivated(sql, sql`o.driver_id`)})
     limit ${limit}`;
-  return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id }));
+  return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id, isGone: row.is_gone }));
 }
 
 /** Records a failed handover, and its text. Null if the order is another driver's or not `picked_up`. */

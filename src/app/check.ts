@@ -224,9 +224,13 @@ const refusalOf = ({ reason }: RetryLater): string =>
   reason === 'misconfigured' ? 'refused: correct the setting' : `no usable answer (${reason})`;
 
 async function tryTls(config: Config): Promise<string> {
-  checkTls(config);
-  return 'fits its key';
+  const endsAt = checkTls(config);
+  if (endsAt !== null && endsAt.getTime() <= Date.now()) throw new Failed(`ended on ${dayOf(endsAt)}: renew it`);
+  return endsAt === null ? 'fits its key' : `fits its key, and ends on ${dayOf(endsAt)}`;
 }
+
+/** As `2026-01-31`, in UTC. */
+const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 
 async function tryGeocoder(url: string, contact: string): Promise<string> {
   const geocoder = createGeocoder({ url, contact, timeoutMs: CHECK_TIMEOUT_MS });

@@ -88,7 +88,7 @@ async function start(
   closers: Closers,
 ): Promise<Service> {
   makeDataDir(settings);
-  checkTls(settings);
+  const tlsEndsAt = checkTls(settings);
   const withMap = await withRouter(await withGeocoder(settings, closers), closers);
   const { config, standIn } = await withStripe(withMap, closers);
   const isApi = config.roles.has('api');
@@ -108,6 +108,7 @@ async function start(
   closers.add('clock', () => clock.close());
   const store = openStore(database);
   const metrics = openMetrics(database, store);
+  if (tlsEndsAt) metrics.watchTls(tlsEndsAt);
   const backend = await openQueueBackend(config, database, logger, closers);
   const pace = new JobPace(isApi && config.roles.has('worker'));
   const events = new OrderEvents();

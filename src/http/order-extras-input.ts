@@ -24,8 +24,10 @@ const NAMES = Object.keys(orderExtras);
 function normaliseAll(body: JsonObject): JsonObject {
   return {
     external_id: unlessEmpty(trimmed(body.external_id)),
-    metadata: isJsonObject(body.metadata) ? normaliseMetadata(body.metadata) : unlessNull(body.metadata),
-    items: Array.isArray(body.items) ? body.items.slice(0, MAX_ITEMS + 1).map(normaliseItem) : unlessNull(body.items),
+    metadata: isJsonObject(body.metadata) ? normaliseMetadata(body.metadata) : unlessNothing(body.metadata),
+    items: Array.isArray(body.items)
+      ? body.items.slice(0, MAX_ITEMS + 1).map(normaliseItem)
+      : unlessNothing(body.items),
     pickup_instructions: unlessEmpty(trimmedLines(body.pickup_instructions)),
     dropoff_instructions: unlessEmpty(trimmedLines(body.dropoff_instructions)),
     leave_at_door: unlessNull(body.leave_at_door),
@@ -75,6 +77,12 @@ function normaliseItem(item: unknown): unknown {
 /** A text of several lines, each ended by U+000A alone, without the spaces around it. */
 export function trimmedLines(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll(/\r\n?/g, '\n').trim() : value;
+}
+
+/** An empty text, list or object says nothing, whichever is asked for: PHP writes an empty object as a list. */
+function unlessNothing(value: unknown): unknown {
+  const isEmpty = Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+  return isEmpty ? undefined : unlessEmpty(value);
 }
 
 function unlessNull(value: unknown): unknown {

@@ -53,8 +53,8 @@ below({ MAX_ORDERS_PER_BATCH }, { MAX_COMMIT_BATCH });
 export const STORABLE_TEXT = '^[^\\u0000\\ud800-\\udfff]*$';
 export const E164_PHONE = '^\\+[1-9]\\d{6,14}$';
 export const ZIP = '^\\d{5}(?:-\\d{4})?$';
-/** RFC 3339, as `Date.prototype.toISOString` and every phone's platform writes it. */
-export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$';
+/** RFC 3339, also without seconds of zero, as Java's `OffsetDateTime` leaves them out, or the colon of PHP's zones. */
+export const TIMESTAMP = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d\\d:?\\d\\d)$';
 /** A key of an order's `metadata`. */
 export const METADATA_KEY = `^[\\w.-]{1,${MAX_METADATA_KEY_LENGTH}}$`;
 

@@ -88,6 +88,11 @@ export function openMetrics(database: Pick<Database, 'isAway'>, store: BacklogSt
     observePush: byOutcome('sameday_pushes_total', "Pushes to drivers' phones by what became of them"),
     observePhoto: byOutcome('sameday_photos_total', 'Photos of handovers that drivers sent by what became of them'),
     observeTable: byOutcome('sameday_router_tables_total', 'Tables of ways asked of the router by what became of them'),
+    /** Tells when the certificate ends that this process read: the one in its file may be a newer one. */
+    watchTls(endsAt: Date): void {
+      const help = 'When the certificate that this process serves ends, in seconds since 1970';
+      gauge('sameday_tls_certificate_end_timestamp_seconds', help, () => endsAt.getTime() / 1_000);
+    },
     watch(matcher: Matcher, backlog: Pick<CommitBacklog, 'orders'>, tracking: WatchedOrders, server: HttpServer): void {
       gauge('sameday_drivers', 'Drivers known', () => matcher.driverCount());
       gauge('sameday_drivers_on_duty', 'Drivers on duty', () => matcher.onDutyCount());

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../config.ts';
@@ -7,14 +8,16 @@ import { StartError } from './start-error.ts';
 /**
  * Reads certificate and key as the transport will, which does not say what is wrong with them.
  *
+ * @returns when the certificate ends; null where this process does no TLS
  * @throws {StartError} naming the setting
  */
-export function checkTls({ tls, roles }: Pick<Config, 'tls' | 'roles'>): void {
-  if (!tls || !roles.has('api')) return;
+export function checkTls({ tls, roles }: Pick<Config, 'tls' | 'roles'>): Date | null {
+  if (!tls || !roles.has('api')) return null;
   const cert = readSetting('TLS_CERT_FILE', tls.certFile);
   const key = readSetting('TLS_KEY_FILE', tls.keyFile);
   try {
     createSecureContext({ cert, key });
+    return new Date(new X509Certificate(cert).validTo);
   } catch (error) {
     const { code = 'unknown' } = errorFields(error);
     throw new StartError(

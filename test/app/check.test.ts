@@ -120,6 +120,18 @@ describe('the check of the settings', () => {
     expect(code).toBe(1);
   });
 
+  test('says when the certificate ends, and that it ended', async () => {
+    const files = tlsFiles('cert.pem', 'key.pem');
+    const said = async () => (await check(files)).of('TLS_CERT_FILE');
+    expect(await said()).toMatchObject({
+      status: 'ok',
+      says: expect.stringMatching(/^fits its key, and ends on 20\d\d-/),
+    });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * 86_400_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await said()).toMatchObject({ status: 'failed', says: expect.stringMatching(/^ended on .*: renew it$/) });
+  });
+
   test('tries the connections of the queues, where these are on Postgres', async () => {
     const refused = Object.assign(new Error('refused'), { code: '53300' });
     const tries = vi.spyOn(queues, 'tryQueuePool').mockRejectedValue(refused);

@@ -1,5 +1,8 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +11,7 @@ import { idempotencyKeyOf } from '../../src/http/idempotency.ts';
 import { json } from '../../src/transport/reply.ts';
 import { deployFile } from '../harness/deploy-file.ts';
 import { findHaproxy, hasHaproxy, startHaproxy } from '../harness/haproxy.ts';
+import { STEP_MS } from '../harness/patience.ts';
 import { echoRoute, GOOD, rawConnection, startServer } from '../http/support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sameday-haproxy-'));
@@ -56,3 +60,34 @@ test.skipIf(!hasHaproxy())('a key with bytes outside ASCII is 400 behind HAProxy
     expect(text).toContain('"field":"Idempotency-Key"');
   }
 });
+
+test.skipIf(!hasHaproxy())(
+  'HAProxy sends again what a process took without a reply only where the key is read',
+  async () => {
+    const taken: string[] = [];
+    const server = createServer(({ method, url }, reply) => {
+      if (url === '/readyz') return void reply.end();
+      taken.push(`${method} ${url}`);
+      reply.destroy();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const haproxy = await startHaproxy(folder, [port, port]);
+    onTestFinished(async () => {
+      await haproxy.stop();
+      server.close();
+    });
+    const timesSent = async (path: string, headers: Record<string, string>) => {
+      taken.length = 0;
+      const method = 'POST';
+      await fetch(`${haproxy.url}${path}`, { method, headers, body: '{}', signal: AbortSignal.timeout(STEP_MS) });
+      return new Set(taken).size === 1 ? taken.length : taken;
+    };
+    const keyed = { 'Idempotency-Key': 'k-1' };
+    expect(await timesSent('/orders/create', keyed)).toBeGreaterThan(1);
+    expect(await timesSent('/orders/x/cancel', keyed)).toBeGreaterThan(1);
+    expect(await timesSent('/orders/create', {})).toBe(1);
+    expect(await timesSent('/webhooks', keyed)).toBe(1);
+    expect(await timesSent('/webhooks/x/rotate-secret', keyed)).toBe(1);
+  },
+);

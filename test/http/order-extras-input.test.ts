@@ -43,6 +43,7 @@ describe('the optional fields of an order', () => {
     expect(extrasOf({})).toBeNull();
     expect(extrasOf(Object.fromEntries(Object.keys(EXTRAS).map((name) => [name, null])))).toBeNull();
     expect(extrasOf({ external_id: ' ', metadata: {}, items: [], leave_at_door: false })).toBeNull();
+    for (const empty of ['', [], {}]) expect(extrasOf({ metadata: empty, items: empty })).toBeNull();
     expect(extrasOf({ pickup_instructions: '', dropoff_instructions: ' \r\n ' })).toBeNull();
   });
 
@@ -74,8 +75,8 @@ describe('the optional fields of an order', () => {
     ['external_id', 'must be a string', [1, [], {}, true]],
     ['pickup_instructions', 'must be a string', [1, [], {}, true]],
     ['dropoff_instructions', 'must be a string', [1, [], {}, true]],
-    ['metadata', 'must be an object', [1, [], 'x', true]],
-    ['items', 'must be a list', [1, {}, 'x', true]],
+    ['metadata', 'must be an object', [1, [1], 'x', true]],
+    ['items', 'must be a list', [1, { a: 1 }, 'x', true]],
     ['leave_at_door', 'must be true or false', [1, [], {}, 'true', '']],
   ])('are refused where %s is of another type, without coercion', (field, message, values) => {
     for (const value of values) expect(problems({ [field]: value })).toEqual([`${field}: ${message}`]);

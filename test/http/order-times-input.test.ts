@@ -10,6 +10,9 @@ describe('the times and the size of an order', () => {
     const extras = extrasOf({ ready_at: '2030-01-31T17:00:00Z', deliver_after: ' 2030-01-31T12:30:00.25-05:00 ' });
     expect(extras?.readyAt).toEqual(new Date('2030-01-31T17:00:00Z'));
     expect(extras?.deliverAfter).toEqual(new Date('2030-01-31T17:30:00.250Z'));
+    for (const written of ['2030-01-31T12:00-05:00', '2030-01-31T17:00:00+0000']) {
+      expect(extrasOf({ ready_at: written })?.readyAt).toEqual(extras?.readyAt);
+    }
     expect(extras).toMatchObject({ deliverBy: null, size: 'small' });
     expect(extrasOf({ size: 'large' })).toMatchObject({ size: 'large', readyAt: null });
   });

@@ -20,7 +20,8 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
     'Nothing was changed.',
   idempotency_key_reused: 'The key was used for something else. Nothing was changed.',
   gone: 'The tracking link has expired.',
-  payload_too_large: "The body is larger than 64 KiB (a batch: 512 KiB, a driver's photo: 10 MB).",
+  payload_too_large:
+    "The body is larger than 64 KiB (a batch: 512 KiB, a driver's photo: 10 MB, a customer's notes: 8 KiB).",
   unsupported_media_type:
     'The `Content-Type` is not `application/json` in UTF-8, or the body has a `Content-Encoding`, such as gzip.',
   unusable_photo: 'Only for drivers: the photo cannot be used.',
@@ -29,7 +30,9 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, string>> = {
   internal: 'Nothing happened. Send it again.',
   unavailable: 'Nothing happened. Send it again after `Retry-After` seconds.',
   queue_full: 'Too many orders wait for a driver. Nothing happened. Send it again later.',
-  outcome_unknown: 'It may or may not have been done. Send it again with the same key.',
+  outcome_unknown:
+    'It may or may not have been done. Send an order or a cancellation again with the same key; for anything else ' +
+    'look at what is there first.',
 };
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];

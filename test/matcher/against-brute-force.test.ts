@@ -59,6 +59,9 @@ function sameState(matcher: Matcher, model: BruteForce, world: World): void {
   for (let i = 0; i < 5; i++) {
     const orderId = `carried-${world.driverId()}`;
     expectSame(matcher.holderOf(orderId), model.holderOf(orderId));
+    const waits = world.orderId();
+    expectSame(matcher.waitingOrder(waits), model.waitingOrder(waits));
+    expectSame(matcher.isWaiting(waits), model.isWaiting(waits));
   }
 }
 

@@ -140,7 +140,8 @@ export class World {
       ...(this.chance(0.5) ? { retailerId: this.storeId() } : {}),
     };
     const claims = this.chance(0.5);
-    return (subject) => (claims ? subject.claimNearest(query) : subject.nearest(query));
+    if (!claims) return (subject) => subject.nearest(query);
+    return (subject) => [subject.claimNearest(query), subject.holderOf(query.orderId)];
   }
 
   private nextOfOrders(): (subject: MatcherFace) => unknown {
@@ -201,7 +202,7 @@ export class World {
     return `driver-${this.below(this.shape.drivers)}`;
   }
 
-  private orderId(): string {
+  orderId(): string {
     return `order-${this.below(this.shape.orders)}`;
   }
 

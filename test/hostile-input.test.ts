@@ -118,7 +118,7 @@ function entries(): Readonly<Record<string, (text: string) => unknown>> {
     reads: createReadRates(0),
     turns: createListTurns(),
     waits: new EventWaits(),
-    cursors: new EventCursors({ key: Buffer.alloc(32), plainUntil: new Date(0) }, () => 0),
+    cursors: new EventCursors(Buffer.alloc(32)),
   });
   const day = driverDayRoute({
     drivers: letIn({ driverId: 'driver' }),

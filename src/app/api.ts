@@ -63,7 +63,7 @@ export async function buildApi(parts: ServiceParts): Promise<Api> {
   subscribe(parts, { tracking, driverLive, positionBus, pushes, paymentWait, dispatch });
 
   const eventWaits = await openEventWaits(parts);
-  const eventCursors = new EventCursors(await store.readCursorKey(), clock.now);
+  const eventCursors = new EventCursors(await store.readCursorKey());
   const photos = createPhotos(await openPhotoStorage(config, closers), store, logger, parts.metrics.observePhoto);
   const webhookClient = createWebhookClient({ sandbox: config.sandbox, timeoutMs: WEBHOOK_TEST_TIMEOUT_MS });
   const server = createServer(transport, {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { CursorKey, EventPage, EventsAfter } from '../store/events/events.ts';
+import type { EventPage, EventsAfter } from '../store/events/events.ts';
 
 /** One block of AES: the number, a salt, and zeros by which a text that is no cursor is known. */
 const CIPHER = 'aes-256-ecb';
@@ -12,20 +12,13 @@ const PLAIN = /^\d{1,18}$/;
 /**
  * The cursors of events as readers see them. The number of an event counts those of all stores, so it is
  * encrypted: the cursor of an event is always the same, and two cursors of one place between events are not, or
- * a reader could see when others have events.
- *
- * While processes of the version before may be at work, cursors are plain numbers, and the one of a page without
- * events is the one that was asked with.
+ * a reader could see when others have events. Plain numbers, which older versions gave, are read too.
  */
 export class EventCursors {
   readonly #key: Buffer;
-  readonly #plainUntil: Date;
-  readonly #now: () => number;
 
-  constructor({ key, plainUntil }: CursorKey, now: () => number) {
+  constructor(key: Buffer) {
     this.#key = key;
-    this.#plainUntil = plainUntil;
-    this.#now = now;
   }
 
   /** The number that a cursor stands for; null for 0, undefined for what is none. */
@@ -42,9 +35,8 @@ export class EventCursors {
   }
 
   /** A page as its reader sees it: the events, and where the next page begins. */
-  shown({ events, nextCursor }: Pick<EventPage, 'events' | 'nextCursor'>, after: EventsAfter | null) {
+  shown({ events, nextCursor }: Pick<EventPage, 'events' | 'nextCursor'>) {
     const last = events.at(-1)?.cursor;
-    if (this.#now() < this.#plainUntil.getTime()) return { events, next_cursor: last ?? after?.number ?? '0' };
     return {
       events: events.map((event) => ({ ...event, cursor: this.#encrypted(event.cursor, NO_SALT) })),
       next_cursor: this.#encrypted(nextCursor, nextCursor === last ? NO_SALT : randomBytes(SALT_BYTES)),

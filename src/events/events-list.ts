@@ -69,7 +69,7 @@ export function eventsRoute(parts: {
       if (page.isUnknown) valid({ fields: [{ field: 'after', message: 'is beyond the last event' }] });
       const { lostBefore } = page;
       const lost = lostBefore ? { events_lost_before: lostBefore.toISOString() } : {};
-      return json(200, { success: true, ...cursors.shown(page, after), ...lost });
+      return json(200, { success: true, ...cursors.shown(page), ...lost });
     },
   };
 }

@@ -1,10 +1,7 @@
 import { errorFields } from '../telemetry.ts';
 import type { JobData, JobHandler, JobResult } from './job-handler.ts';
 
-/**
- * Owed jobs of one queue that are one job to BullMQ, which spends as much on it as on a single one. A worker
- * of an older version does the first, and the sweeper relays the others again.
- */
+/** Owed jobs of one queue that are one job to BullMQ, which spends as much on it as on a single one. */
 export type JobBatch = JobData & { readonly others?: readonly JobData[] };
 
 /** @param jobs at least one */

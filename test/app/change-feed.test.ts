@@ -164,7 +164,7 @@ test('a reply that waits for a charge hears of it, and nothing is read', async (
   expect(seen).toEqual([`payment ${orderId}`]);
 });
 
-test('after a notice without a result, such as an older version sends, the table is read', async () => {
+test('after a notice without a result, as of a declined charge, the table is read', async () => {
   const { orderId, charge } = await assignedOrder();
   const { seen, paymentWait } = await api();
   await charge('api');

@@ -2,12 +2,10 @@ import { expect, test } from 'vitest';
 import type { StoreEvent } from '../../src/domain/store-event.ts';
 import { EventCursors } from '../../src/events/event-cursors.ts';
 
-const key = Buffer.alloc(32, 1);
-const NOW = 1_000_000;
-const cursors = new EventCursors({ key, plainUntil: new Date(NOW) }, () => NOW);
+const cursors = new EventCursors(Buffer.alloc(32, 1));
 const event = (number: number): StoreEvent => ({ cursor: String(number), type: 'order.paid', timestamp: '', data: {} });
 const page = (numbers: readonly number[], nextCursor: number) =>
-  cursors.shown({ events: numbers.map(event), nextCursor: String(nextCursor) }, null);
+  cursors.shown({ events: numbers.map(event), nextCursor: String(nextCursor) });
 const numberOf = (cursor: string) => cursors.read(cursor)?.number;
 
 test('the cursors of events say nothing of their numbers, and lead back to them', () => {
@@ -39,8 +37,8 @@ test('where nothing ever happened the cursor begins with what is kept', () => {
 });
 
 test('what was not given is no cursor, nor is what another database gave', () => {
-  const elsewhere = new EventCursors({ key: Buffer.alloc(32, 2), plainUntil: new Date(0) }, () => NOW);
-  const foreign = elsewhere.shown({ events: [event(7)], nextCursor: '7' }, null).next_cursor;
+  const elsewhere = new EventCursors(Buffer.alloc(32, 2));
+  const foreign = elsewhere.shown({ events: [event(7)], nextCursor: '7' }).next_cursor;
   for (const text of [foreign, 'AAAAAAAAAAAAAAAAAAAAAA', 'x', '', '1'.repeat(19)]) {
     expect(cursors.read(text)).toBeUndefined();
   }
@@ -52,11 +50,6 @@ test('what was not given is no cursor, nor is what another database gave', () =>
   expect(changed.map((text) => cursors.read(text))).toEqual(changed.map(() => undefined));
 });
 
-test('while the version before may be at work cursors are numbers, and a page without events goes on where it was', () => {
-  const plain = new EventCursors({ key, plainUntil: new Date(NOW + 1) }, () => NOW);
-  const shown = { events: [event(7)], nextCursor: '40' };
-  expect(plain.shown(shown, null)).toEqual({ events: [event(7)], next_cursor: '7' });
-  expect(plain.shown({ ...shown, events: [] }, { number: '5', isPlain: true }).next_cursor).toBe('5');
-  expect(plain.shown({ ...shown, events: [] }, null).next_cursor).toBe('0');
-  expect(plain.read('7')).toEqual({ number: '7', isPlain: true });
+test('a plain number, which older versions gave, is known as such', () => {
+  expect(cursors.read('7')).toEqual({ number: '7', isPlain: true });
 });

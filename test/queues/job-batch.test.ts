@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { batchOf, jobsOf, runBatch } from '../../src/queues/job-batch.ts';
+import { batchOf, runBatch } from '../../src/queues/job-batch.ts';
 import type { JobData, JobResult } from '../../src/queues/job-handler.ts';
 
 const jobs = (count: number): JobData[] =>
@@ -18,17 +18,6 @@ const done = { kind: 'done' } as const;
 const wait = (forMs: number) => ({ kind: 'wait', forMs }) as const;
 const retry = { kind: 'retry', reason: 'later' } as const;
 const limited = { kind: 'rate_limited', forMs: 5 } as const;
-
-test('a batch of one reads as a single job, as an older version wrote it', () => {
-  const [single] = jobs(1) as [JobData];
-  expect(batchOf([single])).toEqual(single);
-  expect(jobsOf(single)).toEqual([single]);
-});
-
-test('an older version finds the first job of a batch', () => {
-  expect(batchOf(jobs(3))).toMatchObject({ outboxId: 0, orderId: 'order 0', relays: 0 });
-  expect(jobsOf(batchOf(jobs(3)))).toEqual(jobs(3));
-});
 
 test('a batch whose jobs are done is done', async () => {
   expect(await run([done, done])).toEqual({ left: [], result: done });

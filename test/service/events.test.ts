@@ -121,13 +121,6 @@ it('gives a store no cursor by which it could see what happens at another one', 
   }
 });
 
-it('goes on from a plain number of the version before, and gives its own cursors from there', async () => {
-  const { events } = await read('limit=100');
-  await world.sql`update event_head set plain_number = 2`;
-  expect((await read('after=2&limit=100')).events).toEqual(events.slice(2));
-  await world.sql`update event_head set plain_number = 0`;
-});
-
 it('goes on from every cursor, after a restart too', async () => {
   const all = (await read()).events;
   const [first, ...rest] = all as [StoreEvent, ...StoreEvent[]];

@@ -86,22 +86,6 @@ test('unknown fields are ignored and named, in a retry too, and bad ones refused
   ]);
 });
 
-test('a retry over an upgrade gets its order, whatever fields the build before did not know', async () => {
-  const store = await addStore();
-  const body = orderOf(store, FIELDS);
-  const { body: first } = await send(body, store.apiKey, 'key');
-  const other = await send({ ...body, external_id: 'B' }, store.apiKey, 'key');
-  expect([other.status, (await send(body, store.apiKey, 'key')).status]).toEqual([409, 201]);
-  // What the build before stored of such an order: none of the fields, and its own fingerprint.
-  await world.sql`
-    update orders set extras_fingerprint = null, external_id = null, metadata = null, items = null
-    where id = ${String(first.order.id)}`;
-  const retried = await send(body, store.apiKey, 'key');
-  expect([retried.status, retried.body.order.id]).toEqual([201, first.order.id]);
-  const another = { ...body, delivery_tier: 'priority' };
-  expect((await send(another, store.apiKey, 'key')).status).toBe(409);
-});
-
 test('the customer changes the notes until the pickup, and driver, store and other pages see them at once', async () => {
   const store = await addStore();
   const driver = await addFreeDriver(northOf(store.point, 100));

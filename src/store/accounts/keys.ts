@@ -40,8 +40,7 @@ export async function rotateKeyWithOverlap(
 }
 
 /**
- * Marks keys of stores and organizations that are at their end as revoked, so that every process drops them
- * and the version before, which knows no other end, refuses them too.
+ * Marks keys of stores and organizations that are at their end as revoked, so that every process drops them.
  *
  * @param limit of each kind
  * @returns their number

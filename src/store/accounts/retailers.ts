@@ -179,7 +179,7 @@ export function setCard(
   stripePaymentMethodId: string | null,
 ): Promise<boolean> {
   const card = db.sql`stripe_customer_id = ${stripeCustomerId}, stripe_payment_method_id = ${stripePaymentMethodId},
-    unpaid_orders = 0, card_set_at = now()`;
+    card_set_at = now()`;
   return changeRetailer(db, retailerId, card);
 }
 
@@ -195,7 +195,7 @@ export function setCardOf(
   at: Date,
 ): Promise<boolean> {
   const set = db.sql`stripe_customer_id = ${card.customerId}, stripe_payment_method_id = ${card.paymentMethodId},
-    unpaid_orders = 0, card_set_at = ${at}::timestamptz`;
+    card_set_at = ${at}::timestamptz`;
   return changeRetailer(db, retailerId, set, db.sql`(card_set_at is null or card_set_at < ${at}::timestamptz)`);
 }
 

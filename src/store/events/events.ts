@@ -167,13 +167,11 @@ async function readPage(
   };
 }
 
-/** What cursors are encrypted with, and until when they are plain numbers. Neither ever changes. */
-export type CursorKey = { readonly key: Buffer; readonly plainUntil: Date };
-
-export async function readCursorKey({ sql }: Db): Promise<CursorKey> {
-  const [row] = await sql`select cursor_key, plain_until from event_head`;
+/** What cursors are encrypted with. It never changes. */
+export async function readCursorKey({ sql }: Db): Promise<Buffer> {
+  const [row] = await sql`select cursor_key from event_head`;
   if (!row) throw new Error('event_head has no row');
-  return { key: row.cursor_key, plainUntil: row.plain_until };
+  return row.cursor_key;
 }
 
 /** The last number that an event was given, as text. */

@@ -10,8 +10,7 @@ import { queueOf } from './webhook-parts.ts';
  * with the `outbox_id` of their jobs; `jobs`, the rows of the outbox that are due; and `deliveries`. What comes
  * for a receiver that is left alone, or behind which others wait, is parked at once.
  *
- * An event of the sandbox's own tidying is told to nobody. One that has its delivery came from the version
- * before, which makes one with the order's change, for the operator's webhook alone.
+ * An event of the sandbox's own tidying is told to nobody.
  */
 export const fanOut = (sql: Sql): Fragment => sql`
   owed as materialized (
@@ -24,7 +23,6 @@ export const fanOut = (sql: Sql): Fragment => sql`
       where r.id = e.retailer_id and r.status = 'active' and o.disabled_at is null
     ) w
     where (w.event_types is null or e.type = any(w.event_types)) and coalesce(e.details ->> 'by', '') <> 'sandbox'
-      and not (w.id = e.retailer_id and has_delivery(e.order_id, e.sequence, e.type))
     order by e.number
   ), written as (
     insert into outbox (id, queue, order_id, retailer_id, run_at, lease_until, parked_for, parked_at)

@@ -63,7 +63,7 @@ export async function removeAllOrders({ sql, processId }: Db, counted: number = 
       where c.oid = 'orders'::regclass;
       truncate ${TABLES};
       update event_head set pruned_number = number, pruned_at = now();
-      update retailers set unpaid_orders = 0, payment_failed_at = null where payment_failed_at is not null;
+      update retailers set payment_failed_at = null where payment_failed_at is not null;
       ${REMOVE_JOBS};
       select pg_notify('sameday', '${processId}:everything:orders')`,
     )

@@ -25,16 +25,13 @@ const isWanted = (sql: Sql, id: Fragment) =>
  * The part of the insert of orders that holds back requests without a key for the lost replies of equal ones:
  * of its `input`, the ids of as many equal requests as orders wait for one. It only reads, from a table that
  * is nearly always empty.
- *
- * The build of before also writes a row for each request in progress, with an empty `abandoned`; such a row
- * means nothing here, and a row is never left like that.
  */
 export const heldBack = (sql: Sql) => sql`
   select id from (
     select i.id, (select count(*) from unnest(u.abandoned) a(id) where ${isWanted(sql, sql`a.id`)}) as orders,
       row_number() over (partition by u.fingerprint order by i.id) as n
     from input i join unheard_requests u on u.fingerprint = i.fingerprint
-    where i.idempotency_key is null and u.abandoned <> '{}' and u.at > ${rememberedSince(sql)}
+    where i.idempotency_key is null and u.at > ${rememberedSince(sql)}
   ) equal where n <= orders`;
 
 /**
@@ -74,7 +71,7 @@ export async function takeLostReplies({ sql }: Db, replies: readonly LostReply[]
     with asked as materialized (${REPLIES(sql, replies)}
     ), found as materialized (
       select fingerprint, abandoned from unheard_requests
-      where fingerprint in (select fingerprint from asked) and abandoned <> '{}' order by fingerprint for update
+      where fingerprint in (select fingerprint from asked) order by fingerprint for update
     ), rest as materialized (
       select fingerprint, array(
         select unnest(f.abandoned) except select order_id from asked where fingerprint = f.fingerprint order by 1

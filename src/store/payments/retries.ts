@@ -112,11 +112,7 @@ function chargeAgain(
       insert into unproven_orders (retailer_id, order_id)
       select retailer_id, id from changed where retailer_id in (select id from unproven)
       on conflict do nothing
-    ), counted as (
-      update retailers r set unpaid_orders = greatest(0, r.unpaid_orders - c.orders)
-      from (select retailer_id, count(*)::int as orders from changed group by 1) c
-      where r.id = c.retailer_id and r.id in (select id from unproven)
-      returning ${retailerNotice(db, sql`r.id`)}
+      returning ${retailerNotice(db, sql`retailer_id`)}
     ), taken as (
       delete from charge_retries where ${taken} and (select count(*) from locked) >= 0
     )`;

@@ -9,7 +9,7 @@ import { OUTBOX_LEASE_SECONDS } from '../outbox.ts';
  * the unpaid ones that it still owes in `unpaid_charges`, `unproven_orders` lists those whose charge has no
  * result yet, and it may have so many of both as UNPAID_ORDERS_ALLOWED says. An order that was cancelled or has
  * expired owes nothing, whether its charge failed before or after. No statement writes anything of this for
- * another store. `retailers.unpaid_orders` is a figure of the build before, written on for it.
+ * another store.
  */
 
 /**
@@ -31,7 +31,7 @@ export const retailerNotice = ({ sql, processId }: Db, id: Fragment): Fragment =
 export const proveAgain = (db: Db): Fragment => {
   const { sql } = db;
   return sql`, proven as (
-      update retailers r set unpaid_orders = 0, payment_failed_at = null
+      update retailers r set payment_failed_at = null
       where r.id in (select id from unproven where id in (select retailer_id from changed))
       returning r.id, ${retailerNotice(db, sql`r.id`)}
     ), cleared as (
@@ -57,7 +57,7 @@ export const countUnpaid = (db: Db): Fragment => {
   return sql`, owing as (
       select id, retailer_id from changed where status not in ('cancelled', 'expired')
     ), unpaid as (
-      update retailers r set unpaid_orders = r.unpaid_orders + 1, payment_failed_at = now()
+      update retailers r set payment_failed_at = now()
       from owing where r.id = owing.retailer_id
       returning ${retailerNotice(db, sql`r.id`)}
     ), decided as (

@@ -252,21 +252,6 @@ describe('an event', () => {
     await sql`update retailers set organization_id = ${organization.id} where id = ${retailerId}`;
     expect(await toldOf(await newOrder())).toEqual([`order.created event ${id}`]);
   });
-
-  it('that the version before has told the operator’s webhook is told to the others alone', async () => {
-    const id = await added();
-    const orderId = await newOrder(await newDriver());
-    await sql`
-      with job as (
-        insert into outbox (queue, order_id, retailer_id, lease_until)
-        values ('webhook', ${orderId}, ${retailerId}, now()) returning id
-      )
-      insert into webhook_deliveries (outbox_id, retailer_id, order_id, type, sequence, payload)
-      select job.id, ${retailerId}, ${orderId}, 'order.assigned', sequence, '{}' from order_events, job
-      where order_id = ${orderId} and type = 'driver_assigned'`;
-    const assigned = (await toldOf(orderId)).filter((each) => each.startsWith('order.assigned'));
-    expect(assigned.toSorted()).toEqual([`order.assigned event ${id}`, 'order.assigned webhook null']);
-  });
 });
 
 describe('the deliveries of a webhook', () => {
@@ -294,6 +279,12 @@ describe('the deliveries of a webhook', () => {
       { status: 'delivered', result: '204', attempts: 1, triedAt: expect.any(Date), nextTryAt: null },
     ]);
     expect(await list(newId())).toBeNull();
+  });
+
+  it('of before migration 0021 name no webhook, and go to the operator’s', async () => {
+    const delivery = await newDelivery();
+    await sql`update webhook_deliveries set webhook_id = null where id = ${delivery.id}`;
+    expect((await reopened(delivery)).endpoint).toMatchObject({ id: retailerId, url: URL_OF_STORE });
   });
 
   it('are replayed to their webhook, in a queue that the version before does not take from', async () => {
@@ -365,67 +356,6 @@ describe('the webhook of an organization', () => {
     const next = await store.listDeliveriesOf(organization, id, { ...all, cursor: page?.next ?? null });
     expect(next?.deliveries.map((each) => each.id)).toEqual([delivery.id]);
     expect(next?.next).toBeNull();
-  });
-});
-
-/** Statements of the version before, which knows one webhook a store, under the name of its table. */
-describe('the version before', () => {
-  it('sets a webhook, fails it, disables it and sets it again, and this version sees the same row', async () => {
-    await store.removeWebhook(owner(), retailerId);
-    const set = (url: string) => sql`
-      insert into webhook_endpoints (retailer_id, url, secret)
-      select id, ${url}, 'whsec_b2xk' from retailers where id = ${retailerId}
-      on conflict (retailer_id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
-        failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
-      returning retailer_id`;
-    expect(await set('https://old.test/')).toEqual([{ retailer_id: retailerId }]);
-    const told = [
-      ...['assigned', 'released', 'picked_up', 'delivered', 'cancelled', 'expired', 'undeliverable', 'returned'],
-      ...['payment_failed', 'refunded'],
-    ].map((name) => `order.${name}`);
-    expect(await store.listWebhooks(owner())).toMatchObject([
-      { id: retailerId, url: 'https://old.test/', setBy: 'operator', eventTypes: told, disabledAt: null },
-    ]);
-    await store.setWebhookTypes(retailerId, ['order.paid']);
-    await sql`
-      update webhook_endpoints set failing_since = coalesce(failing_since, now()), disabled_at = now(),
-        disabled_because = 'gone'
-      where retailer_id = ${retailerId} and url = 'https://old.test/' and disabled_at is null returning disabled_at`;
-    expect(await store.findWebhook(owner(), retailerId)).toMatchObject({ disabledBecause: 'gone' });
-    await set('https://anew.test/');
-    expect(await store.findWebhook(owner(), retailerId)).toMatchObject({
-      url: 'https://anew.test/',
-      eventTypes: ['order.paid'],
-      disabledAt: null,
-    });
-  });
-
-  it('reads what this version sets, and nothing of the webhooks that it does not know', async () => {
-    await added();
-    await added({ kind: 'organization', id: newId() });
-    await store.setWebhook(retailerId, 'https://this.test/', 'whsec_dGhpcw==', ['order.paid']);
-    expect(await sql`select retailer_id, url, secret from webhook_endpoints where retailer_id = ${retailerId}`).toEqual(
-      [{ retailer_id: retailerId, url: 'https://this.test/', secret: 'whsec_dGhpcw==' }],
-    );
-    expect(
-      await sql`select from webhook_endpoints w join webhooks o on o.id = w.retailer_id
-      where o.retailer_id is distinct from o.id`,
-    ).toHaveLength(0);
-  });
-
-  it('makes deliveries that name no webhook, and they go to the operator’s', async () => {
-    const delivery = await newDelivery();
-    await sql`update webhook_deliveries set webhook_id = null where id = ${delivery.id}`;
-    expect((await reopened(delivery)).endpoint).toMatchObject({ id: retailerId, url: URL_OF_STORE });
-  });
-
-  it('takes none of the jobs of the webhooks that it does not know', async () => {
-    const delivery = await newDelivery(await added());
-    const QUEUES_BEFORE = ['charge', 'sms', 'refund', 'redispatch', 'webhook', 'locate'] as const;
-    await sql`update outbox set lease_until = now() - interval '1 second' where id = ${delivery.outboxId}`;
-    const taken = (await store.takeExpired(10_000, QUEUES_BEFORE)).map(({ id }) => id);
-    expect(taken).not.toContain(delivery.outboxId);
-    expect((await store.takeExpired(10_000)).map(({ id }) => id)).toContain(delivery.outboxId);
   });
 });
 

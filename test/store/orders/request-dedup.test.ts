@@ -134,54 +134,6 @@ test('after ten minutes nothing is held back or found, and the row is deleted', 
   expect(await rowOf(pruned)).toBeUndefined();
 });
 
-/**
- * The statements by which the build of before claims a body, takes over a lost reply, and releases a body.
- */
-const before = {
-  claim: (fingerprint: string, orderId: string) => sql`
-    insert into unheard_requests as u (fingerprint, origin, order_id) values (${fingerprint}, 'before', ${orderId})
-    on conflict (fingerprint) do update
-    set origin = excluded.origin, order_id = excluded.order_id, abandoned = '{}', at = now()
-    where (u.origin = excluded.origin and u.abandoned = '{}') or u.at < now() - interval '600 s'
-    returning fingerprint`,
-  adopt: (fingerprint: string, orderId: string) => sql`
-    update unheard_requests
-    set origin = 'before', order_id = ${orderId}, abandoned = array_remove(abandoned, ${orderId}::uuid), at = now()
-    where fingerprint = ${fingerprint} and ${orderId}::uuid = any(abandoned) returning fingerprint`,
-  release: (fingerprint: string) => sql`
-    delete from unheard_requests where fingerprint = ${fingerprint} and origin = 'before' and abandoned = '{}'`,
-};
-
-test('a request in progress at a process of the build of before holds nothing back', async () => {
-  const fingerprint = newFingerprint();
-  const theirs = newId();
-  await before.claim(fingerprint, theirs);
-  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['made']);
-  expect(await found(fingerprint)).toEqual([]);
-  expect(await take(fingerprint, theirs)).toEqual([]);
-  expect(await rowOf(fingerprint)).toEqual({ origin: 'before', abandoned: [] });
-  // Their release leaves a lost reply of ours, which holds back equal requests of both.
-  const ours = newId();
-  await record(fingerprint, ours);
-  await before.release(fingerprint);
-  expect(await found(fingerprint)).toEqual([ours]);
-  expect(await before.claim(fingerprint, newId())).toHaveLength(0);
-  expect(await insert([await draft(fingerprint)], 'a')).toEqual(['repeated']);
-});
-
-test('the build of before takes over a lost reply of ours, and we take the next', async () => {
-  const fingerprint = newFingerprint();
-  const [first, second] = [newId(), newId()];
-  await record(fingerprint, first, second);
-  expect(await before.claim(fingerprint, newId())).toHaveLength(0);
-  expect(await before.adopt(fingerprint, first)).toHaveLength(1);
-  await before.release(fingerprint);
-  expect(await take(fingerprint, first, second)).toEqual([second]);
-  // A row without a lost reply would look to it like a request in progress.
-  expect(await rowOf(fingerprint)).toBeUndefined();
-  expect(await before.claim(fingerprint, newId())).toHaveLength(1);
-});
-
 test('orders are found by their ids as they were created', async () => {
   const driverId = await addDriverRow(sql);
   const [order, waiting] = [await draft(newFingerprint(), driverId), await draft(newFingerprint())];

@@ -234,36 +234,6 @@ test('the operator’s figures have payouts by status, and the record of an orde
   expect(JSON.stringify(told?.events)).not.toContain('7000');
 });
 
-describe('the build of before beside this one', () => {
-  test('makes payouts by its column, held where the order is not paid', async () => {
-    for (const result of [PAID, NEVER]) {
-      const order = await carried();
-      await order.pay(result);
-      await order.pickUp();
-      await sql`
-        update orders set status = 'delivered', delivered_at = now(), payout_status = 'owed', sequence = sequence + 1
-        where id = ${order.orderId}`;
-      expect(await order.payout()).toMatchObject(
-        result === PAID ? { status: 'owed', reasons: [] } : { status: 'held', reasons: ['unpaid'] },
-      );
-      await sql`update orders set payout_status = 'paid', payout_at = now() where id = ${order.orderId}`;
-      expect(await order.payout()).toMatchObject({ status: 'paid', paid_at: expect.any(Date) });
-    }
-  });
-
-  test('makes refunds by its column, and reads ours there', async () => {
-    const order = await carried();
-    await order.pay();
-    await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
-    await sql`
-      update orders set payment_status = 'refunded', refund_id = 're_9', sequence = sequence + 1
-      where id = ${order.orderId}`;
-    expect(await refundsOf(order.orderId)).toMatchObject([{ status: 'refunded', stripe_refund_id: 're_9' }]);
-    const told = await storeOf(sql).findStoreOrder(order.orderId, store.retailerId);
-    expect(told?.stripe_refund_id).toBe('re_9');
-  });
-});
-
 const refundsOf = async (orderId: string) => [
   ...(await sql`select * from refunds where order_id = ${orderId} order by attempt`),
 ];

@@ -34,7 +34,7 @@ export function percentilePoints(millis: readonly number[], most = MOST_POINTS):
  * The highest line of a grid that holds `value`, and the step between its lines: 1, 2 or 5 times ten to some
  * power.
  */
-export function gridOf(value: number): { readonly top: number; readonly step: number } {
+function gridOf(value: number): { readonly top: number; readonly step: number } {
   const rough = Math.max(value, 1e-3) / GRID_LINES;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
@@ -67,7 +67,7 @@ export function plotSvg(title: string, curves: readonly Curve[]): string {
 }
 
 /** 0 is 0 %, 1 is 90 %, 2 is 99 %, and so on. */
-export function percentage(decade: number): string {
+function percentage(decade: number): string {
   const digits = `${'9'.repeat(decade)}00`;
   const rest = decade > 2 ? `.${'9'.repeat(decade - 2)}` : '';
   return decade === 0 ? '0 %' : `${digits.slice(0, 2)}${rest} %`;

@@ -51,7 +51,6 @@ describe('the options of npm run load', () => {
   });
 
   test.each([
-    [['--speed'], "unknown option '--speed'"],
     [['--api', '0'], "'--api <n>' argument '0' is invalid"],
     [['--api', '1.5'], 'a whole number from 1 to 16'],
     [['--api', '17'], 'a whole number from 1 to 16'],
@@ -64,7 +63,6 @@ describe('the options of npm run load', () => {
     [[...OWN, '--bill'], "'--bill' does not go with '--url'"],
     [['--plot', '/no/such/folder/out.svg'], 'There is no folder /no/such/folder'],
     [['--plot', tmpdir()], 'It is a folder'],
-    [['more'], 'too many arguments'],
   ])('%j are refused in a sentence', (args, sentence) => {
     const { code, err, out } = read(...args);
     expect(code).toBe(1);
@@ -83,11 +81,5 @@ describe('the options of npm run load', () => {
     });
     writeFileSync(join(folder, 'dist/.build-hash'), '');
     expect(read('--build', folder).command?.target).toMatchObject({ build: folder });
-  });
-
-  test('are told by --help', () => {
-    const { code, out } = read('--help');
-    expect(code).toBe(0);
-    for (const option of ['--api', '--url', '--key', '--retailer', '--json', '--plot']) expect(out).toContain(option);
   });
 });

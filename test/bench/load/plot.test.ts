@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gridOf, percentage, percentilePoints, plotSvg } from '../../../bench/load/plot.ts';
+import { percentilePoints } from '../../../bench/load/plot.ts';
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
 
@@ -23,40 +23,4 @@ describe('latency by percentile', () => {
     }
     expect(points.at(-1)).toEqual({ x: Math.log10(50_000), y: 50_000 });
   });
-
-  test.each([
-    [0, '0 %'],
-    [1, '90 %'],
-    [2, '99 %'],
-    [3, '99.9 %'],
-    [4, '99.99 %'],
-  ])('decade %d is %s', (decade, text) => {
-    expect(percentage(decade)).toBe(text);
-  });
-
-  test.each([
-    [7, 8, 2],
-    [43, 50, 10],
-    [100, 100, 20],
-    [101, 150, 50],
-    [0.4, 0.4, 0.1],
-  ])('a grid for %d ms ends at %d in steps of %d', (value, top, step) => {
-    const grid = gridOf(value);
-    expect(grid.step).toBeCloseTo(step, 9);
-    expect(grid.top).toBeCloseTo(top, 9);
-  });
-});
-
-test('the plot stands alone, names its curves, and leaves out one without orders', () => {
-  const curves = [
-    { name: 'half & more', millis: upTo(2_000) },
-    { name: 'empty', millis: [] },
-  ];
-  const svg = plotSvg('A <title>', curves);
-  expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
-  expect(svg).toContain('A &lt;title>');
-  expect(svg).toContain('half &amp; more');
-  expect(svg).toContain('99.9 %');
-  expect(svg).not.toContain('empty');
-  expect(svg).not.toMatch(/NaN|Infinity|undefined|href|<script/);
 });

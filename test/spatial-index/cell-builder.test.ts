@@ -62,35 +62,6 @@ describe('members that are inserted at once', () => {
       }
     });
   }
-
-  it('leave those where they are who stand in the other half of a divided cell', () => {
-    const index = located(5_000, 40_000);
-    const isNorth = (member: number): boolean =>
-      index.members.lat(member) > (TOWNS[member % 3] as (typeof TOWNS)[number]).lat;
-    index.putAll(numbers(0, 5_000), tiersOf);
-    for (const member of numbers(0, 5_000)) if (isNorth(member)) index.remove(member);
-    for (const member of numbers(0, 5_000)) if (member % 2 === 0) index.remove(member);
-    index.putAll(numbers(0, 5_000), tiersOf);
-    const everybody = membersByCell(index, EVERY).flat();
-    expect(everybody.sort((a, b) => a - b)).toEqual(numbers(0, 5_000));
-  });
-
-  it('join those already there, and count once if they are named twice', () => {
-    const index = located(5_000, 5_000);
-    for (const member of numbers(0, 300)) if (member % 3 === 0) index.put(member, EVERY_SET - 1);
-    index.putAll([...numbers(0, 5_000), ...numbers(100, 200)], tiersOf);
-    for (const tier of TREES) {
-      const members = membersByCell(index, tier).flat();
-      expect(new Set(members).size).toBe(members.length);
-    }
-    const everybody = membersByCell(index, EVERY).flat();
-    expect(everybody.sort((a, b) => a - b)).toEqual(numbers(0, 5_000));
-    expect(numbers(0, 5_000).map((member) => index.members.tiers(member) & (EVERY_SET - 1))).toEqual(
-      numbers(0, 5_000).map(tiersOf),
-    );
-    for (const member of numbers(0, 5_000)) index.remove(member);
-    expect(TREES.map((tier) => membersByCell(index, tier))).toEqual(TREES.map(() => []));
-  });
 });
 
 describe('paths', () => {

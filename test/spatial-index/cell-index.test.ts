@@ -8,7 +8,6 @@ import {
   CELL_STRIDE,
   type CellBox,
   COUNT,
-  EVERY,
   LINK_STRIDE,
   RESOLUTION,
   TIER_BITS,
@@ -81,16 +80,6 @@ describe('the cells of the index', () => {
     expect([cellsOf(index, 0), cellsOf(index, 1)]).toEqual([[], []]);
     for (let member = 0; member < 5_000; member++) index.put(member, 1);
     expect(membersIn(index)).toBe(5_000);
-  });
-
-  it('stand in the tree of a tier only while they have a member serving it', () => {
-    const { index } = townOf(2_000, 4_000);
-    for (let member = 0; member < 2_000; member += 2) index.remove(member);
-    expect(cellsOf(index, 1)).toEqual([]);
-    expect(membersIn(index, 0)).toBe(1_000);
-    for (let member = 1; member < 2_000; member += 2) index.put(member, 0);
-    expect(cellsOf(index, 0)).toEqual([]);
-    expect(membersIn(index, EVERY)).toBe(1_000);
   });
 
   it('keep their place in the trees while a member moves inside its cell', () => {

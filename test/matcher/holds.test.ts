@@ -38,69 +38,9 @@ describe('a store that is held', () => {
     expect(matcher.freeCount()).toBe(4);
     expect([matcher.waitingCountOf('store'), matcher.waitingCount(), matcher.heldCount(reason)]).toEqual([2, 3, 2]);
   });
-
-  it('gets drivers again when it is let go, but not for an order whose assignment is in flight', () => {
-    wait('in-flight');
-    wait('waits');
-    matcher.beginAssign('in-flight', 'a', NOW);
-    hold('store_suspended');
-    matcher.endHold('store');
-    expect(matcher.bestWaitingFor('b', NOW)?.orderId).toBe('waits');
-    matcher.unwait('waits');
-    expect(matcher.bestWaitingFor('b', NOW)).toBeUndefined();
-    matcher.endAssign('in-flight', 'driver_lost', NOW);
-    expect(matcher.bestWaitingFor('b', NOW)?.orderId).toBe('in-flight');
-    expect(matcher.heldCount('store_suspended')).toBe(0);
-  });
-
-  it('keeps its orders hidden when their assignments end meanwhile', () => {
-    for (const orderId of ['lost', 'refused']) wait(orderId);
-    matcher.beginAssign('lost', 'a', NOW);
-    matcher.beginAssign('refused', 'b', NOW);
-    hold('payment_required');
-    matcher.endAssign('lost', 'driver_lost', NOW);
-    matcher.endAssign('refused', 'held', NOW);
-    expect(matcher.bestWaitingFor('c', NOW)).toBeUndefined();
-    expect(matcher.isWaiting('refused')).toBe(true);
-    expect(matcher.driver('b')).toMatchObject({ carried: [], freeSinceMs: NOW });
-    expect(matcher.isAvailable('b', NOW)).toBe(true);
-  });
-
-  it('for want of payment still gets a driver for an order that was charged before; a suspended one does not', () => {
-    wait('charged', { isCharged: true });
-    hold('payment_required');
-    expect(matcher.whyWaiting('charged')).toBe('none_in_radius');
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('charged');
-    hold('store_suspended');
-    expect(matcher.bestWaitingFor('a', NOW)).toBeUndefined();
-    expect(matcher.whyWaiting('charged')).toBe('store_suspended');
-  });
-
-  it('hides an order whose charge failed since, once it is read again', () => {
-    wait('order', { isCharged: true });
-    hold('payment_required');
-    wait('order');
-    expect(matcher.bestWaitingFor('a', NOW)).toBeUndefined();
-  });
 });
 
 describe('a store with credit', () => {
-  it('gets as many drivers as it has credit, for new and waiting orders together', () => {
-    for (const orderId of ['one', 'two', 'three']) wait(orderId);
-    hold(null, 3);
-    expect(claim('new')).toBeDefined();
-    expect(matcher.holdOf('store')).toBeNull();
-    const given = ['one', 'two', 'three'].filter((orderId) => {
-      const driver = matcher.bestDriverFor(orderId, NOW);
-      return driver !== undefined && matcher.beginAssign(orderId, driver.driverId, NOW);
-    });
-    expect(given).toEqual(['one', 'two']);
-    expect(matcher.whyWaiting('three')).toBe('payment_required');
-    expect(claim('newer')).toBeUndefined();
-    hold(null, 1);
-    expect(matcher.bestDriverFor('three', NOW)).toBeDefined();
-  });
-
   it('spends none on an order that was charged before, and any number without a bound', () => {
     wait('charged', { isCharged: true });
     hold(null, 1);

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { TierId } from '../../src/domain/tier.ts';
-import { POSITION_FRESH_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
+import { MAX_TIERS, POSITION_FRESH_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
 import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR } from '../../src/matcher/cost.ts';
 import { SET_ASIDE_MS } from '../../src/matcher/drivers.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
-import { TIERS } from './brute-force.ts';
+import { TIERS, tiersOf } from './brute-force.ts';
 import { carrying, freeDriver, orderOf } from './carrying.ts';
 
 const NOW = 1_700_000_000_000;
@@ -190,4 +190,15 @@ describe('the reason an order waits', () => {
     put('gave-back', 0, { carried: [carrying('another')] });
     expect(matcher.whyWaiting('one')).toBe('none_in_radius');
   });
+});
+
+it('takes the largest table of tiers, and keeps it where a larger one is refused', () => {
+  const largest = tiersOf(MAX_TIERS);
+  const sentence = `The tier table has ${MAX_TIERS + 1} rows, but the matcher holds at most ${MAX_TIERS} tiers.`;
+  expect(() => new Matcher(tiersOf(MAX_TIERS + 1))).toThrow(sentence);
+  matcher.setTiers(largest);
+  put('a', 0, { tierIds: [...largest.keys(), `tier-${MAX_TIERS}`] });
+  expect(() => matcher.setTiers(tiersOf(MAX_TIERS + 1))).toThrow(sentence);
+  const found = [...tiersOf(MAX_TIERS + 1).keys()].map((tierId) => matcher.nearest(query({ tierId }))?.driverId);
+  expect(found).toEqual([...Array(MAX_TIERS).fill('a'), undefined]);
 });

@@ -60,17 +60,6 @@ function standAt(id: string, north: number): void {
   addDriver(tables, { id, position: { ...displaced(STORE, north, 0), atMs: tables.now() } });
 }
 
-it('orders and drivers without a notice are matched within 30 s', async () => {
-  await startUnaware(2);
-  await pass(1_000);
-  for (const id of ['order-a', 'order-b', 'order-c']) addOrder(tables, id);
-  for (const id of ['driver-a', 'driver-b']) standAt(id, 500);
-  expect(tables.leftOver()).toHaveLength(6);
-  await pass(PROMISE_MS);
-  expect(tables.leftOver()).toEqual([]);
-  expect(tables.waiting()).toHaveLength(1);
-});
-
 it('an order whose radius grows to reach a driver gets the driver without any event', async () => {
   const [process] = await startUnaware(1);
   // The radius of 3 km grows by 600 m a minute, and is long enough after 2 minutes.
@@ -98,15 +87,6 @@ it('waiting orders do not wait for thousands of expiries and releases', async ()
     expect(tables.carried(`driver-${round}`)?.id).toBe(`order-${round}`);
   }
   expect(process?.errors).toEqual([]);
-});
-
-it('waiting orders are assigned though expiring fails', async () => {
-  await startUnaware(1);
-  failing = /overdue|silent/;
-  addOrder(tables, 'order');
-  standAt('driver', 100);
-  await pass(PROMISE_MS);
-  expect(tables.carried('driver')?.id).toBe('order');
 });
 
 it('a failed read is repeated by the next sweep', async () => {

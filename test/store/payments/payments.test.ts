@@ -187,16 +187,6 @@ test('a final decline fails the payment with its code, and the delivery goes on'
   expect(job?.failure_code).toBe('lost_card');
 });
 
-test('no fourth attempt is opened, whatever the result of the third', async () => {
-  const { open, record, attempts } = await owed();
-  for (const attempt of [1, 2, 3]) {
-    expect((await open())?.attempt).toBe(attempt);
-    await record(attempt, LATER);
-  }
-  expect(await open()).toBeNull();
-  expect(await attempts()).toEqual(['1 declined', '2 declined', '3 declined']);
-});
-
 test('a worker with the late result of an attempt that was declined meanwhile changes nothing', async () => {
   const { open, record, row, attempts } = await owed();
   await open();

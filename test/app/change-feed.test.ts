@@ -16,7 +16,7 @@ import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useFreshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, draftOrder } from '../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, draftOrder, NO_EXTRAS, UNSTAMPED } from '../harness/orders.ts';
 import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
 import { openAttempt, openText, recordAttempt, recordText } from '../harness/vendor-rows.ts';
@@ -142,8 +142,7 @@ async function assignedOrder() {
     await openText(sql, orderId);
     expect(await recordText(sql, orderId, { status: 'sent', sid: 'SM1' }, jobs.sms?.id ?? 0, processId)).toBe(true);
   };
-  const stamp = { actionId: null, capturedAt: null };
-  const pickUp = (processId: string) => storeOf(sql, processId).pickUpOrder(orderId, driverId, stamp);
+  const pickUp = (processId: string) => storeOf(sql, processId).pickUpOrder(orderId, driverId, UNSTAMPED);
   return { orderId, driverId, charge, text, pickUp };
 }
 
@@ -175,17 +174,9 @@ test('after a notice without a result, as of a declined charge, the table is rea
 });
 
 const EXTRAS: OrderExtras = {
-  externalId: null,
-  metadata: {},
-  items: [],
-  pickupInstructions: null,
-  dropoffInstructions: null,
-  leaveAtDoor: false,
+  ...NO_EXTRAS,
   readyAt: new Date('2026-07-01T12:00:00.123Z'),
   deliverAfter: new Date('2026-07-01T13:00:00Z'),
-  deliverBy: null,
-  size: 'small',
-  scenario: null,
 };
 const DROPOFF = {
   point: { lat: 37.7712345678901, lng: -122.4212345678901 },

@@ -4,7 +4,7 @@ import type { Config } from '../../src/config.ts';
 import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
 import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { MAX_LATER_ORDERS_PER_RETAILER, MAX_WAITING_ORDERS_PER_RETAILER } from '../../src/dispatch/waiting-room.ts';
-import type { OrderExtras, PlaceOrder } from '../../src/domain/order.ts';
+import type { PlaceOrder } from '../../src/domain/order.ts';
 import { FAIR_SHARE_MS } from '../../src/matcher/fair-shares.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { Closers } from '../../src/runtime/closers.ts';
@@ -12,6 +12,7 @@ import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { noRelay } from '../harness/no-relay.ts';
+import { NO_EXTRAS } from '../harness/orders.ts';
 import { dropoffNear } from '../harness/towns.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 
@@ -27,20 +28,6 @@ const insertsAll: Insert = async (orders) =>
       { id, createdAt: new Date(), expiresAt: new Date(), deliverBy: new Date(), outbox: [] },
     ]),
   );
-
-const NOTHING: OrderExtras = {
-  externalId: null,
-  metadata: {},
-  items: [],
-  pickupInstructions: null,
-  dropoffInstructions: null,
-  leaveAtDoor: false,
-  readyAt: null,
-  deliverAfter: null,
-  deliverBy: null,
-  size: 'small',
-  scenario: null,
-};
 
 /** Places orders with the dispatch of a process; returns what becomes of one. */
 function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
@@ -70,7 +57,7 @@ function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
       pickupAddress: 'One Test Square',
       dropoffAddress: { ...dropoffNear(point), line2: null },
       tierId: 'standard',
-      extras: readyAt && { ...NOTHING, readyAt },
+      extras: readyAt && { ...NO_EXTRAS, readyAt },
     };
     const key: RetailerKey = { retailerId, keyId: 'key', keyEnds: false, ...place, ordersPerSecond: null };
     const signal = { aborted: false, onAbort: () => undefined, onAnswered: () => undefined };

@@ -11,9 +11,9 @@ import type { AssignOutcome } from '../../src/store/orders/orders.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
+import { seeded } from '../harness/world.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { freeDriver } from '../matcher/carrying.ts';
-import { randomFrom } from '../matcher/world.ts';
 
 const NOW = 1_700_000_000_000;
 const STORE = { lat: 40.73, lng: -73.99 };
@@ -192,7 +192,7 @@ describe('a sweep that finds several orders and several drivers', () => {
     ] as const) {
       matcher = new Matcher(TIERS);
       given.clear();
-      const random = randomFrom(drivers + orders);
+      const random = seeded(drivers + orders);
       const offset = () => (random() - 0.5) * 20_000;
       for (let i = 0; i < drivers; i++) put(`d${i}`, offset(), offset());
       for (let i = 0; i < orders; i++) wait(`o${i}`, offset(), Math.floor(random() * 600_000), offset());

@@ -4,11 +4,11 @@ import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from '../lifecycle/orders.ts';
 
 const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
-const NO_STAMP = { actionId: null, capturedAt: null };
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -65,7 +65,7 @@ async function assigned(): Promise<DriverAction> {
 }
 
 const pickUp: Meanwhile = ({ orderId, driverId }) =>
-  storeOf(database.sql, 'test').pickUpOrder(orderId, driverId, NO_STAMP);
+  storeOf(database.sql, 'test').pickUpOrder(orderId, driverId, UNSTAMPED);
 
 async function giveBack({ orderId, driverId }: DriverAction): Promise<void> {
   await database.sql`update orders set driver_id = ${driverId}, status = 'driver_assigned' where id = ${orderId}`;

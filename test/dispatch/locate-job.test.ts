@@ -7,12 +7,12 @@ import type { RejectedCandidate } from '../../src/domain/rejected-candidate.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Geocoder } from '../../src/vendors/geocoder.ts';
 import { useFreshDatabase } from '../harness/database.ts';
+import { UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { NO_ZIPS } from '../harness/towns.ts';
 import { noticesDuring } from '../store/transaction.ts';
 
 const ORIGIN = 'test';
-const STAMP = { actionId: null, capturedAt: null };
 const CUSTOMER = { name: 'Jordan Lee', email: 'jordan@example.com', phone: '+14155550123', smsOptIn: false };
 const ADDRESS = { line1: '401 Valencia St', line2: null, city: 'San Francisco', state: 'CA', zip: '94103' };
 const BY_ZIP: DropoffPoint = { point: { lat: 37.7, lng: -122.4 }, accuracyMeters: 10_000, source: 'zip_centroid' };
@@ -223,7 +223,7 @@ describe('an order has on record', () => {
       shownMeters: 10,
       rejectedCandidates,
     });
-    await storeOf(sql, ORIGIN).releaseOrder(orderId, first, 'vehicle', STAMP);
+    await storeOf(sql, ORIGIN).releaseOrder(orderId, first, 'vehicle', UNSTAMPED);
     await storeOf(sql, ORIGIN).assignWaiting(orderId, {
       driverId: second,
       shownMeters: 20,
@@ -236,11 +236,11 @@ describe('an order has on record', () => {
   it('the distance at the handover, also in its event', async () => {
     const driverId = await newDriver();
     const { orderId } = await newOrder({ driver: { driverId, shownMeters: 5 } });
-    await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, STAMP);
+    await storeOf(sql, ORIGIN).pickUpOrder(orderId, driverId, UNSTAMPED);
     const positionAt = new Date('2026-03-02T15:00:00.000Z');
     const proof = { distanceMeters: 34, positionAt };
     const receipt = { distanceMeters: 900, positionAt, stampIsPlausible: true, doubts: [], proof, pickedUpAt: null };
-    await storeOf(sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', STAMP, receipt);
+    await storeOf(sql, ORIGIN).deliverOrder(orderId, driverId, 'photo.jpg', UNSTAMPED, receipt);
     const order = await storeOf(sql).findStoreOrder(orderId, retailerId);
     expect(order?.proof_distance_meters).toBe(34);
     expect(order?.events.at(-1)).toMatchObject({

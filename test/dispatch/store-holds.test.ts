@@ -1,17 +1,11 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { followChanges } from '../../src/app/change-feed.ts';
-import { buildDispatch } from '../../src/app/dispatch.ts';
-import type { Config } from '../../src/config.ts';
-import { LoadedTiers } from '../../src/dispatch/loaded-tiers.ts';
-import { OrderEvents } from '../../src/dispatch/order-events.ts';
 import { createStoreHolds } from '../../src/dispatch/store-holds.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
-import { Closers } from '../../src/runtime/closers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useFreshDatabase } from '../harness/database.ts';
-import { noRelay } from '../harness/no-relay.ts';
+import { startDispatch } from '../harness/dispatch-here.ts';
 import {
   addDriverRow,
   addOrder,
@@ -21,7 +15,6 @@ import {
   PICKUP,
   type TestStore,
 } from '../harness/orders.ts';
-import { NO_SECRETS } from '../harness/secrets.ts';
 import { storeOf } from '../harness/store.ts';
 import { chargedOrder, failCharges } from '../harness/unpaid.ts';
 
@@ -55,15 +48,7 @@ const assigned = async (of = store) => {
 /** The dispatch of an API process with its change feed; `tables` may stand in for some statements. */
 async function openProcess(processId: string, tables: Partial<Store> = {}) {
   const sql = connect({ url: database.url, applicationName: processId, max: 10 });
-  const closers = new Closers(logger);
-  onTestFinished(async () => {
-    await closers.closeAll();
-    await sql.end({ timeout: 1 });
-  });
   const real = { ...storeOf(sql, processId), ...tables };
-  const matcher = new Matcher(await real.loadTiers());
-  const tiers = new LoadedTiers(real, matcher);
-  const events = new OrderEvents();
   const tries = { assigns: 0, inserts: 0 };
   const counted: Store = {
     ...real,
@@ -76,25 +61,13 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
       return real.insertOrders(...args);
     },
   };
-  const parts = {
-    store: counted,
-    matcher,
-    tiers,
-    relay: noRelay,
-    paymentWait: { paymentWithin: async () => 'processing' as const, recheck: async () => undefined },
-    pace: { orderTook: () => undefined },
-    events,
-    clock: { now: Date.now },
-    logger,
-    closers,
-  };
-  const config = { geocoderUrl: null, unpaidOrdersAllowed: 3, sms: { delaySeconds: 0 } } as Config;
-  const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
-  events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });
-  const forget = () => undefined;
-  const credentials = { stores: { forget }, organizations: { forget }, drivers: { forget } };
-  await followChanges({ ...parts, ...dispatch, credentials, secrets: NO_SECRETS, database: { sql, processId } });
-  dispatch.startPlanning();
+  const matcher = new Matcher(await real.loadTiers());
+  const own = { store: counted, matcher, sql, processId, clock: { now: Date.now } };
+  const { dispatch, parts } = await startDispatch({ ...own, config: { unpaidOrdersAllowed: 3 } });
+  onTestFinished(async () => {
+    await parts.closers.closeAll();
+    await sql.end({ timeout: 1 });
+  });
   // The start has swept; the events of a test are to be enough without a sweep.
   await dispatch.sweep.run();
   async function place(of = store) {

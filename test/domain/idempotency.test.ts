@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { identityOf, isIdempotencyKey, isSameRequest } from '../../src/domain/idempotency.ts';
 import type { OrderExtras, PlaceOrder } from '../../src/domain/order.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../src/limits.ts';
+import { NO_EXTRAS } from '../harness/orders.ts';
 
 test.each([
   ['an order number', '2026-11/0042 a', true],
@@ -123,7 +124,7 @@ test('a retry is compared with an order of this build by all fields', () => {
 
 test('a retry is compared with an order of the build before the times by what that build knew', () => {
   // It ignored the times, also where the order said nothing else beyond the contract.
-  const justTimed = { ...ORDER, extras: { ...(TIMED.extras as OrderExtras), ...NOTHING_ELSE } };
+  const justTimed = { ...ORDER, extras: { ...NO_EXTRAS, readyAt: TIME, deliverAfter: TIME, deliverBy: TIME } };
   expect(isSameRequest(secondVersion(ORDER), justTimed)).toBe(true);
   expect(isSameRequest(secondVersion(FULL), TIMED)).toBe(true);
   expect(isSameRequest(secondVersion(FULL), FULL)).toBe(true);
@@ -140,15 +141,6 @@ test('a time that is added to a retry, or moved, makes another order', () => {
   };
   expect(isSameRequest(thirdVersion(TIMED), elsewhere)).toBe(true);
 });
-
-const NOTHING_ELSE = {
-  externalId: null,
-  metadata: {},
-  items: [],
-  pickupInstructions: null,
-  dropoffInstructions: null,
-  leaveAtDoor: false,
-};
 
 test('an order of a build to come is compared by the fields of the contract', () => {
   const stored = `${firstVersion(FULL)} 4:${'0'.repeat(64)}`;

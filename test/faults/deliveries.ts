@@ -1,3 +1,4 @@
+import { UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import type { Random } from '../harness/world.ts';
 import { keepOn, type World } from './world.ts';
@@ -5,7 +6,6 @@ import { keepOn, type World } from './world.ts';
 const PAUSE_MS = 250;
 const AT_ONCE = 100;
 const PHOTO = `${'0'.repeat(32)}.jpg`;
-const NO_STAMP = { actionId: null, capturedAt: null };
 const PROCESS_ID = 'faults';
 
 /**
@@ -26,10 +26,10 @@ export function startDeliveries(world: World, random: Random, pauseMs = PAUSE_MS
     for (const { id, driver_id: driverId, status } of rows) {
       if (isStopped || isClosed()) return;
       const lot = random();
-      if (status === 'picked_up') await store.deliverOrder(id, driverId, PHOTO, NO_STAMP);
+      if (status === 'picked_up') await store.deliverOrder(id, driverId, PHOTO, UNSTAMPED);
       else if (lot < 0.1) await store.cancelOrder(id, 'operator', 'other');
-      else if (lot < 0.15) await store.releaseOrder(id, driverId, 'vehicle', NO_STAMP);
-      else await store.pickUpOrder(id, driverId, NO_STAMP);
+      else if (lot < 0.15) await store.releaseOrder(id, driverId, 'vehicle', UNSTAMPED);
+      else await store.pickUpOrder(id, driverId, UNSTAMPED);
     }
   }
 

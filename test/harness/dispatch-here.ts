@@ -23,6 +23,7 @@ export type DispatchParts = {
   readonly tierSource?: Pick<Store, 'loadTiers'>;
   /** Whether idle drivers are asked to wait where orders are expected. */
   readonly idleDriversWait?: boolean;
+  readonly config?: Partial<Config>;
   /** Changes it before it is used, to plant a bug. */
   readonly change?: ((dispatch: Dispatch) => void) | undefined;
 };
@@ -31,7 +32,8 @@ export type DispatchParts = {
  * The dispatch of one API process, with its planner and its change feed: everything but HTTP and the queues. It begins
  * as a real one does, by reading everything.
  */
-export async function startDispatch({ sql, processId, tierSource, change, idleDriversWait, ...own }: DispatchParts) {
+export async function startDispatch(process: DispatchParts) {
+  const { sql, processId, tierSource, change, idleDriversWait, config: changes, ...own } = process;
   const { store, matcher } = own;
   const logger = createLogger('silent');
   const closers = new Closers(logger);
@@ -43,7 +45,8 @@ export async function startDispatch({ sql, processId, tierSource, change, idleDr
   const pace = { orderTook: () => undefined };
   const tiers = new LoadedTiers(tierSource ?? store, matcher);
   const parts = { ...own, tiers, relay: noRelay, paymentWait, pace, events, logger, closers };
-  const config = { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 }, idleDriversWait } as Config;
+  const usual = { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 }, idleDriversWait };
+  const config = { ...usual, ...changes } as Config;
   const dispatch = buildDispatch({ ...parts, config, database: { isAway: () => false } });
   change?.(dispatch);
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });

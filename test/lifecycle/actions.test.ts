@@ -6,6 +6,7 @@ import { driverActionRoutes } from '../../src/driver-app/action-routes.ts';
 import { createDriverAllowances } from '../../src/driver-app/allowance.ts';
 import { PhotoTurns } from '../../src/driver-app/photo-turns.ts';
 import type { RequestHead, Route } from '../../src/transport/route.ts';
+import { UNSTAMPED } from '../harness/orders.ts';
 import { gate } from '../http/support.ts';
 import { orderOf } from '../matcher/carrying.ts';
 import {
@@ -24,7 +25,6 @@ import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.t
 useDispatchWorld();
 
 const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
-const NO_STAMP = { actionId: null, capturedAt: null };
 
 it('a pickup stays in memory, though a read that began before it ends after it', async () => {
   const { orderId, driverId } = await carrying('driver_assigned');
@@ -43,7 +43,7 @@ it('a pickup stays in memory, though a read that began before it ends after it',
   await one.fleet.rebuild();
   const reading = one.fleet.refreshDrivers([driverId]);
   await expect.poll(() => reads).toBe(2);
-  expect(await one.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toMatchObject({ kind: 'done' });
+  expect(await one.actions.pickUp({ orderId, driverId, stamp: UNSTAMPED })).toMatchObject({ kind: 'done' });
   held.open();
   await reading;
   expect(memory.carriedBy(driverId)).toMatchObject([{ orderId, step: 'on_board' }]);
@@ -84,27 +84,27 @@ describe('a change of status', () => {
     {
       to: 'picked_up',
       event: 'picked_up',
-      make: (orderId, driverId) => store.pickUpOrder(orderId, driverId, NO_STAMP),
+      make: (orderId, driverId) => store.pickUpOrder(orderId, driverId, UNSTAMPED),
     },
     {
       to: 'delivered',
       event: 'delivered',
-      make: (orderId, driverId) => store.deliverOrder(orderId, driverId, PHOTO.name, NO_STAMP),
+      make: (orderId, driverId) => store.deliverOrder(orderId, driverId, PHOTO.name, UNSTAMPED),
     },
     {
       to: 'pending_dispatch',
       event: 'released',
-      make: (orderId, driverId) => store.releaseOrder(orderId, driverId, 'vehicle', NO_STAMP),
+      make: (orderId, driverId) => store.releaseOrder(orderId, driverId, 'vehicle', UNSTAMPED),
     },
     {
       to: 'undeliverable',
       event: 'undeliverable',
-      make: (orderId, driverId) => store.markUndeliverable(orderId, driverId, 'refused', NO_STAMP),
+      make: (orderId, driverId) => store.markUndeliverable(orderId, driverId, 'refused', UNSTAMPED),
     },
     {
       to: 'returned',
       event: 'returned',
-      make: (orderId, driverId) => store.returnOrder(orderId, driverId, NO_STAMP),
+      make: (orderId, driverId) => store.returnOrder(orderId, driverId, UNSTAMPED),
     },
     {
       to: 'cancelled',
@@ -226,7 +226,7 @@ describe.each(ACTIONS)('the action $name', ({ from, to, send }) => {
   it('without an id is done once; a second one gets the order’s present status', async () => {
     const { orderId, driverId } = await carrying(from);
     await readEverything();
-    const tap = { orderId, driverId, stamp: NO_STAMP };
+    const tap = { orderId, driverId, stamp: UNSTAMPED };
     expect(await send(tap)).toMatchObject({ kind: 'done' });
     expect(await send(tap)).toEqual(
       to === 'pending_dispatch' ? { kind: 'not_found' } : { kind: 'illegal', status: to },

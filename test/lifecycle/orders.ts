@@ -2,27 +2,19 @@ import { newId, newTrackingToken } from '../../src/domain/ids.ts';
 import type { OrderStatus, PaymentStatus } from '../../src/domain/order.ts';
 import type { Point } from '../../src/geo/point.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
-import { storeOf } from '../harness/store.ts';
+import { addDriverRow, addStoreRow } from '../harness/orders.ts';
 
 export const STORE_POINT: Point = { lat: 40.73, lng: -73.99 };
 
 /** Adds a store with a card of its own, whose tries count; returns its id. */
 export async function addRetailer(sql: Sql): Promise<string> {
-  const id = newId();
-  const card = { stripeCustomerId: 'cus_test', stripePaymentMethodId: `pm_card_visa_${id}` };
-  await storeOf(sql).createRetailer(
-    { id, name: 'Corner Market', address: 'One Test Square', point: STORE_POINT, ...card },
-    { id: newId(), keyHash: newTrackingToken() },
-  );
-  return id;
+  const card = { customer: 'cus_test', paymentMethod: `pm_card_visa_${newId()}` };
+  return (await addStoreRow(sql, card)).retailerId;
 }
 
 /** Adds a driver on duty with a position, by default at the store; returns their id. */
 export async function addDriverOnDuty(sql: Sql, point: Point = STORE_POINT): Promise<string> {
-  const id = newId();
-  const tokenHash = newTrackingToken();
-  await storeOf(sql).createDriver({ id, name: 'Sam Rider', phone: '+14155550177', tokenHash, tierIds: ['standard'] });
-  await sql`update drivers set on_duty = true where id = ${id}`;
+  const id = await addDriverRow(sql);
   await sql`
     insert into driver_positions (driver_id, lat, lng, captured_at) values (${id}, ${point.lat}, ${point.lng}, now())`;
   return id;

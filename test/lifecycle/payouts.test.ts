@@ -5,6 +5,7 @@ import type { HandoverPhoto } from '../../src/domain/payout.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { ZIP_ACCURACY_METERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
+import { UNSTAMPED } from '../harness/orders.ts';
 import { database, dispatch, readEverything, retailerId, store, useDispatchWorld } from './dispatch-world.ts';
 import { addDriverOnDuty, addOrder, STORE_POINT } from './orders.ts';
 
@@ -12,7 +13,6 @@ useDispatchWorld();
 
 const PHOTO = { name: `${'0'.repeat(32)}.jpg`, isBlank: false };
 const DOOR = displaced(STORE_POINT, 6_000, 0);
-const STAMP = { actionId: null, capturedAt: null };
 const MINUTE = 60_000;
 
 /** A paid order that was assigned some minutes ago to a driver at the store. */
@@ -32,7 +32,7 @@ async function assigned(minutesAgo: number, { line1 = '1 First St', zip = '10001
     update orders set payment_status = 'paid', assigned_at = now() - make_interval(mins => ${minutesAgo})
     where id = ${orderId}`;
   await readEverything();
-  const action = (capturedAt: Date | null = null) => ({ orderId, driverId, stamp: { ...STAMP, capturedAt } });
+  const action = (capturedAt: Date | null = null) => ({ orderId, driverId, stamp: { ...UNSTAMPED, capturedAt } });
   /** The phone says where it is, if it does, before each step. No step is refused. */
   async function step(point: Point | null, act: () => Promise<ActionOutcome>): Promise<void> {
     if (point) expect(dispatch.positions.report(driverId, point)).toBe('taken');

@@ -9,11 +9,11 @@ import type { JobData } from '../../src/queues/job-handler.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { runs } from '../harness/counts.ts';
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
+import { UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { type Answer, Bank, type Pause } from './bank.ts';
 import { addDriverOnDuty, addOrder, addRetailer, everythingOf } from './orders.ts';
 
-const NO_STAMP = { actionId: null, capturedAt: null };
 /** More statements than are ever in flight at once, so that each races with all others. */
 const UNLIMITED = 100;
 let database: FreshDatabase;
@@ -127,7 +127,7 @@ async function act(what: Act, jobs: Jobs, orderId: string, driverId: string): Pr
     case 'cancel_as_operator':
       return storeOf(sql).cancelOrder(orderId, 'operator', 'other');
     case 'release':
-      return storeOf(sql).releaseOrder(orderId, driverId, 'other', NO_STAMP);
+      return storeOf(sql).releaseOrder(orderId, driverId, 'other', UNSTAMPED);
     case 'assign':
       return storeOf(sql).assignWaiting(orderId, { driverId: await addDriverOnDuty(sql), shownMeters: 1 });
     case 'expire':

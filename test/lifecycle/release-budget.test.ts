@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { MAX_DRIVER_CAPACITY } from '../../src/domain/driver.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { connect } from '../../src/postgres/connect.ts';
+import { UNSTAMPED } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { openTransaction, untilBlocked } from '../store/transaction.ts';
 import { database, retailerId, startDispatch, store, useDispatchWorld } from './dispatch-world.ts';
@@ -10,7 +11,6 @@ import { addDriverOnDuty, addOrder } from './orders.ts';
 useDispatchWorld();
 
 const HOUR = 3_600;
-const NO_STAMP = { actionId: null, capturedAt: null };
 
 let driverId: string;
 beforeEach(async () => {
@@ -76,7 +76,7 @@ describe('a release beyond the budget', () => {
     const [first, second] = (await carried(2)) as [string, string];
     const release = await startProcess(1);
     const theirs = await openTransaction(database);
-    await storeOf(theirs.sql, 'other').releaseOrder(first, driverId, 'vehicle', NO_STAMP, 1);
+    await storeOf(theirs.sql, 'other').releaseOrder(first, driverId, 'vehicle', UNSTAMPED, 1);
     const mine = release(second);
     await untilBlocked(database);
     await theirs.commit();
@@ -143,7 +143,7 @@ describe('the pause after a driver’s releases', () => {
     const [pickedUp, released] = (await carried(2)) as [string, string];
     await store.pickUpOrder(pickedUp, driverId, { actionId: 'phone-2', capturedAt: null });
     expect(await pause(1)).toMatchObject({ seconds: 0 });
-    await store.releaseOrder(released, driverId, 'vehicle', NO_STAMP);
+    await store.releaseOrder(released, driverId, 'vehicle', UNSTAMPED);
     expect((await pause(1)).within(HOUR)).toBe(true);
     expect(await store.findReleasePause(await addDriverOnDuty(database.sql), 1)).toBe(0);
   });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OUTAGE_MS, SILENT_LOOK_MS } from '../../src/dispatch/sweep.ts';
 import { DRIVER_SILENT_MS } from '../../src/limits.ts';
+import { UNSTAMPED } from '../harness/orders.ts';
 import { orderOf } from '../matcher/carrying.ts';
 import {
   carrying,
@@ -18,13 +19,12 @@ import { addDriverOnDuty, addOrder, everythingOf, STORE_POINT } from './orders.t
 
 useDispatchWorld();
 
-const NO_STAMP = { actionId: null, capturedAt: null };
 /** By the table, since memory is marked before the write. */
 const carrierOf = async (orderId: string) => (await everythingOf(database.sql, orderId)).order.driver_id;
 
 describe('an order that was released', () => {
   const release = (orderId: string, driverId: string) =>
-    dispatch.actions.release({ orderId, driverId, stamp: NO_STAMP }, 'vehicle');
+    dispatch.actions.release({ orderId, driverId, stamp: UNSTAMPED }, 'vehicle');
 
   it('is not offered to the same driver again, who takes another order', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
@@ -114,7 +114,7 @@ describe('a driver who falls silent', () => {
       data: { driver_id: driverId, reason: 'driver_silent' },
     });
     expect(orderOf(matcher.driver(driverId))).toBeNull();
-    expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: NO_STAMP })).toEqual({ kind: 'not_found' });
+    expect(await dispatch.actions.pickUp({ orderId, driverId, stamp: UNSTAMPED })).toEqual({ kind: 'not_found' });
   });
 
   it('keeps it until this process has swept for as long, and again as long after an outage of the tables', async () => {

@@ -9,8 +9,8 @@ import { type FoundOrder, Matcher } from '../../src/matcher/matcher.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { runs } from '../harness/counts.ts';
+import { seeded } from '../harness/world.ts';
 import { orderOf } from '../matcher/carrying.ts';
-import { randomFrom } from '../matcher/world.ts';
 
 /*
  * How long an order can wait.
@@ -157,7 +157,7 @@ class Simulation {
       clock: { now: () => this.#nowMs },
       logger: createLogger('silent'),
     });
-    this.#random = randomFrom(town.seed);
+    this.#random = seeded(town.seed);
   }
 
   async run(): Promise<void> {

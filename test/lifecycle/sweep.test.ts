@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { MAX_EXPIRIES_PER_SWEEP, REDISPATCH_SWEEP_MS } from '../../src/dispatch/sweep.ts';
 import { MAX_WAITING_ORDERS } from '../../src/limits.ts';
 import { displaced } from '../geo/places.ts';
-import { randomFrom } from '../matcher/world.ts';
+import { seeded } from '../harness/world.ts';
 import { type Process, startProcess } from './city.ts';
 import { addDriver, addOrder, STORE, Tables } from './tables.ts';
 
@@ -102,7 +102,7 @@ it('a failed read is repeated by the next sweep', async () => {
 });
 
 it(`of ${MAX_WAITING_ORDERS} orders each one that a free driver can reach is tried within 30 s`, async () => {
-  const random = randomFrom(3);
+  const random = seeded(3);
   const around = () => displaced(STORE, (random() * 2 - 1) * 30_000, (random() * 2 - 1) * 30_000);
   for (let i = 0; i < MAX_WAITING_ORDERS; i++) addOrder(tables, `order-${i}`, random() * 600_000, around());
   const [process] = await startUnaware(1);

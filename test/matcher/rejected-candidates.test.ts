@@ -6,9 +6,9 @@ import { SET_ASIDE_MS } from '../../src/matcher/drivers.ts';
 import { type FoundDriver, Matcher } from '../../src/matcher/matcher.ts';
 import { MAX_REJECTED_CANDIDATES } from '../../src/matcher/rejected-candidates.ts';
 import { displaced } from '../geo/places.ts';
+import { seeded } from '../harness/world.ts';
 import { TIERS } from './brute-force.ts';
 import { carrying, freeDriver, orderOf, setDuty } from './carrying.ts';
-import { randomFrom } from './world.ts';
 
 const NOW = 1_700_000_000_000;
 const STORE = { lat: 40.73, lng: -73.99 };
@@ -131,7 +131,7 @@ describe('the rejected candidates of a decision', () => {
 });
 
 it('rejected candidates are exactly the nearest of all, wherever they move and whatever they do', () => {
-  const random = randomFrom(5);
+  const random = seeded(5);
   const places = new Map<string, { lat: number; lng: number }>();
   const somewhere = () => displaced(STORE, (random() - 0.5) * 6_000, (random() - 0.5) * 6_000);
   for (let i = 0; i < 600; i++) {

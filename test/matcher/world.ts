@@ -4,19 +4,9 @@ import type { Point } from '../../src/geo/point.ts';
 import { MAX_TIERS } from '../../src/limits.ts';
 import type { AssignOutcome } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
+import { seeded } from '../harness/world.ts';
 import type { MatcherFace } from './brute-force.ts';
 import { carrying, orderOf, setDuty } from './carrying.ts';
-
-/** Random numbers from 0 up to 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 export type WorldShape = {
   readonly seed: number;
@@ -42,7 +32,7 @@ export class World {
   constructor(shape: WorldShape) {
     this.shape = shape;
     this.allTierIds = [...shape.tiers.keys()];
-    this.random = randomFrom(shape.seed);
+    this.random = seeded(shape.seed);
   }
 
   /** A place around one of the centres; one in six is exactly an earlier one. */

@@ -12,7 +12,7 @@ import type { ChangedOrder } from '../../src/store/orders/changes.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { closedAfterTest } from '../harness/closed-after-test.ts';
 import { useFreshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow } from '../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, orderRow, UNSTAMPED } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { chargerOf } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
@@ -20,7 +20,6 @@ import { openEvents } from '../harness/stripe-events.ts';
 import { openAttempt, recordAttempt } from '../harness/vendor-rows.ts';
 import { seeded } from '../harness/world.ts';
 
-const UNSTAMPED = { actionId: null, capturedAt: null };
 const FEE = 799;
 const ORDERS_OF_EVENTS = 8;
 

@@ -7,7 +7,7 @@ import { MEMBER_STRIDE, MEMBER_TAG, memberOf } from '../../src/spatial-index/mem
 import { sortByPath } from '../../src/spatial-index/sort-by-path.ts';
 import { displaced } from '../geo/places.ts';
 import { expectSame } from '../harness/same.ts';
-import { randomFrom } from '../matcher/world.ts';
+import { seeded } from '../harness/world.ts';
 
 const TOWNS = [
   { lat: 52.52, lng: 13.4 },
@@ -18,7 +18,7 @@ const TOWNS = [
 /** An index with the places of members, none of which is inserted. */
 function located(members: number, spreadMeters: number): CellIndex {
   const index = new CellIndex();
-  const random = randomFrom(7);
+  const random = seeded(7);
   for (let member = 0; member < members; member++) {
     const offset = () => (random() + random() - 1) * spreadMeters;
     const { lat, lng } = displaced(TOWNS[member % 3] as (typeof TOWNS)[number], offset(), offset());
@@ -66,7 +66,7 @@ describe('members that are inserted at once', () => {
 
 describe('paths', () => {
   it('are sorted with their members, equal ones in the order before', () => {
-    const random = randomFrom(11);
+    const random = seeded(11);
     const paths = Float64Array.from({ length: 20_000 }, () => Math.floor(random() * (random() < 0.5 ? 50 : 2 ** 40)));
     const sorted = Array.from(paths, (path, member) => ({ path, member })).sort(
       (a, b) => a.path - b.path || a.member - b.member,

@@ -16,14 +16,14 @@ import { CELL_SPLIT_MEMBERS } from '../../src/spatial-index/cell-builder.ts';
 import { CELL_MERGE_MEMBERS, CellIndex } from '../../src/spatial-index/cell-index.ts';
 import { MAX_MEMBERS, memberOf, tagOf } from '../../src/spatial-index/member-pool.ts';
 import { displaced } from '../geo/places.ts';
-import { randomFrom } from '../matcher/world.ts';
+import { seeded } from '../harness/world.ts';
 
 const TOWN = { lat: 52.52, lng: 13.4 };
 
 /** An index with members spread over a square; the even ones serve tiers 0 and 1, the odd ones tier 0. */
 function townOf(members: number, spreadMeters: number, seed = 1): { index: CellIndex; places: Point[] } {
   const index = new CellIndex();
-  const random = randomFrom(seed);
+  const random = seeded(seed);
   const places: Point[] = [];
   for (let member = 0; member < members; member++) {
     const place = displaced(TOWN, (random() - 0.5) * spreadMeters, (random() - 0.5) * spreadMeters);
@@ -98,7 +98,7 @@ describe('the cells of the index', () => {
 
   it('always cover their members with circle and box, wherever members move', () => {
     const { index, places } = townOf(3_000, 3_000);
-    const random = randomFrom(5);
+    const random = seeded(5);
     for (let step = 0; step < 30_000; step++) {
       const member = Math.floor(random() * 3_000);
       const place = displaced(places[member] as Point, (random() - 0.5) * 400, (random() - 0.5) * 400);

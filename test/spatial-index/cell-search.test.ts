@@ -8,7 +8,7 @@ import { CellSearch, NO_MEMBER } from '../../src/spatial-index/cell-search.ts';
 import { anywhere, displaced } from '../geo/places.ts';
 import { runs } from '../harness/counts.ts';
 import { expectSame } from '../harness/same.ts';
-import { randomFrom } from '../matcher/world.ts';
+import { seeded } from '../harness/world.ts';
 
 /** Members of an index, and beside it a plain list of them. */
 class Crowd {
@@ -23,7 +23,7 @@ class Crowd {
   private readonly centre: Point;
 
   constructor(seed: number, centre: Point, size: number) {
-    this.random = randomFrom(seed);
+    this.random = seeded(seed);
     this.centre = centre;
     this.vectors = new Float64Array(3 * size);
     for (let member = 0; member < size; member++) {
@@ -101,7 +101,7 @@ describe('the nearest member', () => {
     fc.assert(
       fc.property(fc.integer(), anywhere, fc.integer({ min: 1, max: 4_000 }), (seed, centre, size) => {
         const crowd = new Crowd(seed, centre, size);
-        const random = randomFrom(seed + 1);
+        const random = seeded(seed + 1);
         for (let now = 1; now <= 1_500; now++) {
           crowd.step(now);
           const tier = Math.floor(random() * (EVERY + 1));

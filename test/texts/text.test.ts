@@ -12,7 +12,7 @@ import { TEXT_LOOKUP_SECONDS } from '../../src/texts/texting.ts';
 import { statusUrlOf } from '../../src/texts/twilio-calls.ts';
 import { twilioRoutes } from '../../src/texts/twilio-route.ts';
 import { useFreshDatabase } from '../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow } from '../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, UNSTAMPED } from '../harness/orders.ts';
 import { textSenderOf, twilioStandIn } from '../harness/stand-ins.ts';
 import { storeOf } from '../harness/store.ts';
 import { startServer } from '../http/support.ts';
@@ -21,7 +21,6 @@ const database = await useFreshDatabase();
 
 const ok = { kind: 'delay', ms: 0 } as const;
 const lost = { kind: 'reset', effect: 'before' } as const;
-const STAMP = { actionId: null, capturedAt: null };
 const ALL: readonly OptionalText[] = ['on_the_way', 'delivered', 'not_delivered'];
 const SOON = { interval: 20 };
 let phones = 0;
@@ -127,9 +126,9 @@ async function world(options: Options = {}) {
       const job = { orderId, outboxId: row?.id ?? 0 };
       return { due: row?.due, result: await (queue === 'sms' ? smsJob(job) : textJob(job)) };
     },
-    pickUp: async () => jobOf(await tables.pickUpOrder(orderId, driverId, STAMP)),
-    deliver: async () => jobOf(await tables.deliverOrder(orderId, driverId, 'photo.webp', STAMP)),
-    giveUp: async () => jobOf(await tables.markUndeliverable(orderId, driverId, 'wrong_address', STAMP)),
+    pickUp: async () => jobOf(await tables.pickUpOrder(orderId, driverId, UNSTAMPED)),
+    deliver: async () => jobOf(await tables.deliverOrder(orderId, driverId, 'photo.webp', UNSTAMPED)),
+    giveUp: async () => jobOf(await tables.markUndeliverable(orderId, driverId, 'wrong_address', UNSTAMPED)),
     wait,
     /** What the customer was texted, without the words before the link. */
     links: () => (standIn.entries() as { body: string }[]).map(({ body }) => body.split('/').at(-1)),

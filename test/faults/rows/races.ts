@@ -1,4 +1,5 @@
 import { CANCEL_REASONS } from '../../../src/domain/order.ts';
+import { UNSTAMPED } from '../../harness/orders.ts';
 import { driverToken } from '../../harness/stack-world.ts';
 import { storeOf } from '../../harness/store.ts';
 import type { Random } from '../../harness/world.ts';
@@ -12,7 +13,6 @@ const STRIPE_MS = 150;
 const AT_ONCE = 20;
 const FREED_MS = 20_000;
 const PHOTO = `${'0'.repeat(32)}.jpg`;
-const NO_STAMP = { actionId: null, capturedAt: null };
 
 type Race = { readonly orderId: string; readonly driverId: string; readonly apiKey: string };
 
@@ -31,7 +31,7 @@ export const cancelRaces: Row = {
         if (problem) problems.push(`race: order ${race.orderId} ${problem}`);
         if (winner !== 'pickup') return;
         pickedUp.push(race.orderId);
-        await storeOf(world.sql, 'faults').deliverOrder(race.orderId, race.driverId, PHOTO, NO_STAMP);
+        await storeOf(world.sql, 'faults').deliverOrder(race.orderId, race.driverId, PHOTO, UNSTAMPED);
       });
       await endOthers(world);
       const check = async () => [...(await lostFees(world, pickedUp)), ...(await stillBusy(world))];

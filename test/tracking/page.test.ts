@@ -122,7 +122,8 @@ describe('the page', () => {
     const unknown = await routes(null).page(TOKEN);
     expect([unknown.status, String(unknown.body).includes('This link is not known')]).toEqual([404, true]);
     expect((await routes(pickedUp()).page('<script>')).status).toBe(404);
-    expect((await routes(delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' })).page(TOKEN)).status).toBe(410);
+    const over = await routes(delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' })).page(TOKEN);
+    expect([over.status, String(over.body).includes('This link has expired')]).toEqual([410, true]);
   });
 
   it('is a plain 503 that loads itself again where the database cannot be asked', async () => {
@@ -131,6 +132,7 @@ describe('the page', () => {
     expect(reply.status).toBe(503);
     expect(reply.body).toContain('http-equiv="refresh"');
     expect(reply.body).not.toContain('secret');
+    expect(reply.headers).toEqual((await routes(null).page(TOKEN)).headers);
     expect(broken.failures).toHaveLength(1);
     await expect(broken.status(TOKEN)).rejects.toThrow();
   });
@@ -157,19 +159,6 @@ describe('the security policy', () => {
         "connect-src 'self' wss://track.example; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     );
     expect(policyOf(null)).toContain("img-src 'self' data:;");
-  });
-
-  it('tells nobody where the visitor comes from, and lets nobody keep or frame the page', async () => {
-    for (const order of [pickedUp(), null, new Error('away')]) {
-      const { headers = {} } = await routes(order).page(TOKEN);
-      expect(headers['Referrer-Policy']).toBe('no-referrer');
-      expect(headers['Cache-Control']).toBe('no-store');
-      expect(headers['X-Frame-Options']).toBe('DENY');
-      expect(headers['Content-Security-Policy']).toMatch(
-        /^default-src 'none'; script-src 'self' 'sha256-[\w+/=]+'; style-src 'self';/,
-      );
-      expect(headers['Content-Security-Policy']).not.toContain('unsafe');
-    }
   });
 
   it('takes no tile URL that could add to the policy', () => {

@@ -1,4 +1,3 @@
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startTwilioStandIn, type TwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { jpeg } from '../harness/photo.ts';
@@ -120,32 +119,5 @@ describe('a store', () => {
     expect(await set('not_delivered')).toMatchObject({ text_kinds: ['not_delivered'] });
     expect(await cli<object>('retailer', 'show', retailerId)).toMatchObject({ text_kinds: ['not_delivered'] });
     expect(await set('none')).toMatchObject({ text_kinds: [] });
-  });
-});
-
-describe('a call that Twilio did not sign', () => {
-  it('is 401, changes nothing and is counted', async () => {
-    const { store, id, phone } = await ordered();
-    await untilOrder(store, id, { sms_status: 'delivered', payment_status: 'paid' });
-    const before = await show(store, id);
-    const form = { MessageSid: 'SM1', MessageStatus: 'undelivered', ErrorCode: '30003' };
-    const path = `/twilio/status?order=${id}&kind=tracking`;
-    const send = (headers: Record<string, string>) =>
-      ask(path, {
-        method: 'POST',
-        body: String(new URLSearchParams(form)),
-        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-      });
-    const forged = getExpectedTwilioSignature('guess', PUBLIC_URL + path, form);
-    expect((await send({})).status).toBe(401);
-    expect((await send({ 'x-twilio-signature': forged })).status).toBe(401);
-    // Signed, but of another message, and later than what is known.
-    const signed = getExpectedTwilioSignature(TOKEN, PUBLIC_URL + path, form);
-    expect((await send({ 'x-twilio-signature': signed })).status).toBe(200);
-    expect(await show(store, id)).toEqual(before);
-    const figures = await (await fetch(`${world.url}/metrics`)).text();
-    expect(figures).toContain('sameday_vendor_callbacks_total{vendor="twilio",type="status",outcome="unsigned"} 2');
-    expect(figures).toContain('sameday_vendor_callbacks_total{vendor="twilio",type="status",outcome="unchanged"}');
-    expect(figures).not.toContain(phone);
   });
 });

@@ -32,32 +32,22 @@ type Options = {
   mayText?: () => boolean;
   perPhone?: number;
   phone?: string;
-  /** Calls of Twilio at which the database is away. */
-  failures?: number;
 };
 
 /** An order with a driver, the jobs of its texts, and the stand-in, which calls this service's routes. */
 async function world(options: Options = {}) {
   const { sql } = database;
   const tables = storeOf(sql, 'test');
-  const outcomes: string[] = [];
   const sender: boolean[] = [];
-  let failures = options.failures ?? 0;
   const events = new OrderEvents();
   const { url } = await startServer({
     routes: twilioRoutes({
       authToken: 'sandbox',
       addressesOf: () => ['https://public.example'],
-      store: {
-        ...tables,
-        async recordTextReport(report) {
-          if (failures-- > 0) throw new Error('the database is away');
-          return tables.recordTextReport(report);
-        },
-      },
+      store: tables,
       events,
       senderSeen: async (works) => sender.push(works),
-      observe: (_vendor, type, outcome) => outcomes.push(`${type} ${outcome}`),
+      observe: () => undefined,
     }),
   });
   const reach = (address: string) => address.replace('https://public.example', url);
@@ -113,7 +103,6 @@ async function world(options: Options = {}) {
     phone,
     token: order.trackingToken,
     standIn,
-    outcomes,
     sender,
     rows,
     sms: () => smsJob({ orderId, outboxId: jobs.sms?.id ?? 0 }),
@@ -194,18 +183,6 @@ describe('after a send of unknown outcome', () => {
     expect(links()).toEqual([token, `${token}?t=o`]);
   });
 
-  test('a worker that dies after the send leaves the text sent once', async () => {
-    const { pickUp, wait, links, rows, standIn } = await world({ loseWrites: 1, calls: { times: 0 } });
-    const run = await pickUp();
-    await expect(run()).rejects.toThrow('died before the write');
-    expect(await run()).toMatchObject({ kind: 'wait' });
-    await wait(LOOKED_UP);
-    expect(await run()).toEqual(DONE);
-    expect(links()).toHaveLength(1);
-    expect(await rows()).toEqual({ on_the_way: 'sent' });
-    expect(standIn.calls().pending).toBe(0);
-  });
-
   test('Twilio’s callback is the result, and no look-up is made', async () => {
     const { pickUp, links, rows } = await world({ loseWrites: 1 });
     const run = await pickUp();
@@ -257,40 +234,6 @@ describe('a text is not sent', () => {
 });
 
 describe('what a customer answers', () => {
-  test('STOP and START are heeded once each, and nothing else is', async () => {
-    const { sms, standIn, phone, outcomes } = await world();
-    await sms();
-    const store = storeOf(database.sql);
-    const optedOut = async () => (await store.findOptOut(phone))?.optedOut ?? null;
-    for (const [body, is] of [
-      ['thanks!', null],
-      ['stop', true],
-      ['START', false],
-    ] as const) {
-      expect(standIn.receive({ from: phone, body })).toBe(true);
-      await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
-      await expect.poll(optedOut, SOON).toBe(is);
-    }
-    standIn.receive({ from: phone, body: 'arrêt', optOutType: 'STOP' });
-    await expect.poll(optedOut, SOON).toBe(true);
-    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
-    expect(outcomes.filter((outcome) => outcome.startsWith('inbound'))).toEqual([
-      'inbound ignored',
-      'inbound done',
-      'inbound done',
-      'inbound done',
-    ]);
-  });
-
-  test('at Twilio alone makes the next text fail, and the one after that is not tried', async () => {
-    const first = await world({ phone: '+15005550004' });
-    await first.sms();
-    expect(await first.tracking()).toBe('21610');
-    await (await first.pickUp())();
-    expect(await first.rows()).toEqual({ on_the_way: 'opted_out' });
-    await storeOf(database.sql).setOptOut(first.phone, false, null);
-  });
-
   test('at Twilio alone is asked about again by the text of another day, and a START there ends it', async () => {
     const { sms, pickUp, deliver, standIn, phone, rows } = await world();
     await sms();
@@ -391,31 +334,5 @@ describe('a text that no carrier takes from this sender', () => {
     }
     await expect.poll(async () => (await rows()).on_the_way, SOON).toBe('delivered');
     expect(standIn.entries()).toHaveLength(2);
-  });
-});
-
-describe('calls of Twilio', () => {
-  test('that come twice and in the wrong order end in the same state', async () => {
-    const { sms, tracking, standIn, outcomes } = await world({ calls: { times: 3, reversed: true } });
-    await sms();
-    await expect.poll(() => outcomes.length, SOON).toBe(6);
-    expect(await tracking()).toBe('delivered');
-    expect(outcomes.filter((outcome) => outcome === 'status done').length).toBeLessThanOrEqual(2);
-    await expect.poll(() => standIn.calls().pending, SOON).toBe(0);
-  });
-
-  test('that tell of a text that did not arrive keep the code', async () => {
-    const { sms, pickUp, tracking, rows } = await world({ calls: { codeOf: () => 30005 } });
-    await sms();
-    await (await pickUp())();
-    await expect.poll(tracking, SOON).toBe('30005');
-    await expect.poll(rows, SOON).toEqual({ on_the_way: '30005' });
-  });
-
-  test('are made again while the service cannot take them', async () => {
-    const { sms, tracking, outcomes } = await world({ failures: 3 });
-    await sms();
-    await expect.poll(tracking, SOON).toBe('delivered');
-    expect(outcomes.filter((outcome) => outcome === 'status failed')).toHaveLength(3);
   });
 });

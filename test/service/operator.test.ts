@@ -7,7 +7,6 @@ import type { StandIn } from '../../src/sandbox/stand-in.ts';
 import { startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { startTwilioStandIn } from '../../src/sandbox/twilio-stand-in.ts';
 import { runCli, runCommand, type Said } from '../harness/command-line.ts';
-import { runs } from '../harness/counts.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { type Environment, newDataDir, startBuiltService } from '../harness/service.ts';
 import { SENDER } from '../harness/vendor-rows.ts';
@@ -15,8 +14,6 @@ import { driverOf, newPhone, newPlace, northOf, type Socket, type Store } from '
 import { useService } from './world.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Times that a store under load is suspended, or its key rotated. */
-const ROUNDS = runs(1, 4);
 const ADDRESS = 'One Test Square, San Francisco, CA 94110';
 
 let stripe: StandIn;
@@ -223,41 +220,6 @@ describe('a store', () => {
     expect(await setRate('default')).toMatchObject({ orders_per_second: null });
   });
 
-  it("can't create an order from the moment it is suspended, even under load, and can once it is active again", async () => {
-    const store = await newStore();
-    const load = startLoad(store);
-    for (let round = 0; round < ROUNDS; round++) {
-      await load.until(201);
-      await sameday('retailer', 'suspend', store.retailerId);
-      expect(await load.statusesFromNowOn(60)).toEqual([401]);
-      await sameday('retailer', 'activate', store.retailerId);
-      expect((await place(store)).status).toBe(201);
-      expect(await load.statusesFromNowOn(60)).toEqual([201]);
-    }
-    await load.stop();
-    const [row] = await world.sql`select count(*)::int as n from orders where retailer_id = ${store.retailerId}`;
-    expect(row?.n).toBe(load.created() + ROUNDS);
-  });
-
-  it("can't create an order with its old key from the moment that was rotated, even under load", async () => {
-    let store = await newStore();
-    for (let round = 0; round < ROUNDS; round++) {
-      const load = startLoad(store);
-      await load.until(201);
-      const rotated = await sameday('retailer', 'rotate-key', store.retailerId, '--yes');
-      expect(await load.statusesFromNowOn(60)).toEqual([401]);
-      await load.stop();
-      expect(rotated.api_key).not.toBe(store.apiKey);
-      store = { ...store, apiKey: rotated.api_key ?? '' };
-      expect((await place(store)).status).toBe(201);
-    }
-    const shown = await sameday<{ keys: Printed[] }>('retailer', 'show', store.retailerId);
-    expect(shown.keys.map(({ revoked_at }) => revoked_at === null)).toEqual([
-      ...Array<boolean>(ROUNDS).fill(false),
-      true,
-    ]);
-  });
-
   it('that is suspended, or whose key was rotated, is a stranger to other routes within a second', async () => {
     const store = await newStore();
     const { body } = await place(store);
@@ -284,36 +246,6 @@ async function knownFor(askStatus: () => Promise<number>): Promise<number> {
   };
   await expect.poll(refused).toBe(401);
   return lastKnown - started;
-}
-
-/** Six clients of one store that create orders as fast as they are answered. */
-function startLoad(store: Store) {
-  let stopped = false;
-  let created = 0;
-  const finished: { sentAt: number; status: number }[] = [];
-  const clients = Array.from({ length: 6 }, async () => {
-    while (!stopped) {
-      const sentAt = performance.now();
-      const { status } = await place(store);
-      if (status === 201) created++;
-      finished.push({ sentAt, status });
-    }
-  });
-  return {
-    created: () => created,
-    until: (status: number) => expect.poll(() => finished.at(-1)?.status).toBe(status),
-    /** What requests that are sent from now on are answered, each status once; `count` of them at least. */
-    async statusesFromNowOn(count: number): Promise<number[]> {
-      const now = performance.now();
-      const later = () => finished.filter(({ sentAt }) => sentAt > now);
-      await expect.poll(() => later().length).toBeGreaterThanOrEqual(count);
-      return [...new Set(later().map(({ status }) => status))];
-    },
-    async stop(): Promise<void> {
-      stopped = true;
-      await Promise.all(clients);
-    },
-  };
 }
 
 describe('a driver', () => {
@@ -588,49 +520,14 @@ describe('a command that cannot be undone, or costs', () => {
   });
 });
 
-describe('a list', () => {
-  it('of more rows than a page prints how many follow and the command for them, which works', async () => {
-    await Promise.all(Array.from({ length: 3 }, () => newStore()));
-    const page = await said(['retailer', 'list', '--limit', '2', '--search', 'corner market']);
-    const [, more, line = ''] = /^(\d+) more stores: node \S+ (.*)$/m.exec(page.stdout) ?? [];
-    expect(Number(more)).toBeGreaterThan(0);
-    const next = await said(line.replaceAll("'", '').split(/ (?!market)/));
-    expect([next.code, next.stderr]).toEqual([0, '']);
-    const idsIn = (text: string) => text.match(/[0-9a-f]{8}-\S{27}(?= +Corner)/g) ?? [];
-    expect(idsIn(page.stdout)).toHaveLength(2);
-    expect(idsIn(next.stdout)).toHaveLength(2);
-    expect(new Set([...idsIn(page.stdout), ...idsIn(next.stdout)]).size).toBe(4);
-    const json = await said(['retailer', 'list', '--limit', '1', '--json']);
-    expect(JSON.parse(json.stdout).retailers).toHaveLength(1);
-    expect(json.stderr).toMatch(/^\d+ more stores: .* --limit 1 --json --after \S+\n/);
-  });
-
-  it('is refused where an option is wrong, by its name', async () => {
-    const wrong = await said(['order', 'list', '--since', 'yesterday']);
-    expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([1, '', expect.stringMatching(/^--since takes a time/)]);
-  });
-});
-
 describe('a name with controls', () => {
-  const hostile = 'Eve\u001b]52;c;eA==\u0007\nstatus  active\u202e';
+  const hostile = 'Eve\u001b]52;c;eA==\u0007';
 
-  it('is refused on the way in, and harmless where it is in the tables already', async () => {
+  it('is refused on the way in', async () => {
     const refused = await said(['driver', 'create', '--name', hostile, '--phone', '+14155550100']);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^--name takes one line/)]);
     const create = ['--address', `${ADDRESS} 94110`, '--lat', '1', '--lng', '1'];
     expect((await said(['retailer', 'create', '--name', hostile, ...create])).code).toBe(1);
-    const store = await newStore();
-    await world.sql`update retailers set name = ${hostile} where id = ${store.retailerId}`;
-    for (const command of [
-      ['retailer', 'show', store.retailerId],
-      ['retailer', 'list', '--search', store.retailerId],
-      ['retailer', 'show', store.retailerId, '--json'],
-    ]) {
-      const { stdout } = await said(command);
-      expect(stdout).toContain('Eve\\u001b]52;c;eA==\\u0007');
-      expect(stdout).not.toMatch(/[\p{Cc}\u202e](?<!\n)/u);
-      expect(stdout.match(/^status +active/gm)?.length ?? 0).toBeLessThan(2);
-    }
   });
 });
 
@@ -657,38 +554,18 @@ describe('a command that cannot be done', () => {
   const create = ['retailer', 'create', '--name', 'A', '--address'];
 
   it.concurrent.each([
-    [['retailer', 'show', 'nonsense'], 'That is not an id: nonsense'],
     [['retailer', 'show', id], 'There is no such store or application.'],
-    [['retailer', 'suspend', id], 'There is no such store.'],
-    [['retailer', 'rotate-key', id], 'There is no such store.'],
     [['retailer', 'approve', id], 'There is no such application.'],
-    [['retailer', 'reject', id, '--reason', 'x', '--yes'], 'There is no such open application.'],
-    [['retailer', 'set-rate', id, '--per-second', '5'], 'There is no such store.'],
     [['retailer', 'set-rate', id, '--per-second', '0'], '--per-second takes a whole number from 1 to 10000.'],
     [['retailer', 'set-card', id], 'Name the card: --stripe-customer and --payment-method, or --test-card.'],
     [['retailer', 'set-card', id, '--stripe-customer', 'cus_x'], '--stripe-customer and --payment-method go together.'],
     [['retailer', 'set-card', id, '--test-card', 'gold'], '--test-card is one of ok, declined, needs-auth, none.'],
     [[...create, 'Nowhere'], 'That address could not be found: give --lat and --lng.'],
     [[...create, 'X 94110', '--lat', '12'], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
-    [[...create, 'X 94110', '--lat', '91', '--lng', '0'], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
-    [[...create, 'X 94110', '--lat', '', '--lng', ' '], '--lat is −90 to 90 and --lng is −180 to 180, together.'],
-    [[...create, '  '], '--address takes 1 to 400 characters.'],
     [['driver', 'create', '--name', 'A', '--phone', '4155550123'], '--phone takes E.164 form, like +14155550123.'],
-    [
-      ['driver', 'create', '--name', 'A', '--phone', '+14155550123', '--tiers', 'express'],
-      '--tiers takes some of standard,priority,scheduled.',
-    ],
-    [
-      ['driver', 'create', '--name', 'A', '--phone', '+14155550123', '--tiers', ''],
-      '--tiers takes some of standard,priority,scheduled.',
-    ],
     [['driver', 'deactivate', id], 'There is no such driver.'],
-    [['order', 'show', id], 'There is no such order.'],
     [['order', 'redispatch', id], 'No such order is waiting.'],
-    [['tier', 'set', 'express', '--fee-cents', '100'], 'The tier is one of standard, priority, scheduled.'],
-    [['tier', 'set', 'standard'], 'Name what to change; see --help.'],
     [['tier', 'set', 'standard', '--fee-cents', '7.99'], '--fee-cents <n> takes a whole number from 50 to 1000000.'],
-    [['tier', 'set', 'standard', '--fee-cents', '-5'], '--fee-cents <n> takes a whole number from 50 to 1000000.'],
     [
       ['tier', 'set', 'standard', '--max-radius-meters', '10'],
       '--max-radius-meters must not be smaller than --radius-meters.',
@@ -697,16 +574,9 @@ describe('a command that cannot be done', () => {
     expect(await said(args)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
   });
 
-  it.concurrent.each([
-    [['retailer', 'create', '--address', ADDRESS], "error: required option '--name <name>' not specified"],
-    [['retailer', 'vanish'], "error: unknown command 'vanish'"],
-    [['order', 'show'], "error: missing required argument 'order_id'"],
-    [['stats', '--yesterday'], "error: unknown option '--yesterday'"],
-    [['order', 'refund', id], "error: unknown command 'refund'"],
-    [['driver', 'activate', id], "error: unknown command 'activate'"],
-  ])('is explained with its usage and exits with 2 where it is no command: %j', async (args, sentence) => {
-    const { code, stdout, stderr } = await said(args);
-    expect([code, stdout, stderr.split('\n')[0]]).toEqual([2, '', sentence]);
+  it('is explained with its usage and exits with 2 where it is no command', async () => {
+    const { code, stdout, stderr } = await said(['driver', 'activate', id]);
+    expect([code, stdout, stderr.split('\n')[0]]).toEqual([2, '', "error: unknown command 'activate'"]);
     expect(stderr).toContain('Usage: sameday');
     expect(stderr).not.toContain('Did you mean');
   });

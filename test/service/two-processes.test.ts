@@ -17,7 +17,6 @@ import {
   orderOf,
   place,
   type Store,
-  show,
   untilOrder,
 } from './clients.ts';
 
@@ -82,45 +81,10 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     expect(told()).toEqual([{ kind: 'given' }, { kind: 'taken' }]);
   });
 
-  test('the notes that a customer sends to one process reach the driver’s phone at the other', async () => {
-    const store = await addStore(database.sql);
-    const driver = await addFreeDriver(a, database.sql, store.point);
-    const { order } = (await place(b, store)).body;
-    await untilOrder(b, store, order.id, { driver_id: driver.id });
-    const phone = await openPhone(a, driver.token);
-    const notes = { dropoff_instructions: 'Ring twice', leave_at_door: true };
-    const changed = await ask(b, `/track/${order.tracking_token}/dropoff`, { method: 'PUT', body: notes });
-    expect(changed.status, changed.text).toBe(200);
-    await expect
-      .poll(() => phone.messages.at(-1), { interval: 20 })
-      .toMatchObject({ order: { dropoff: { instructions: 'Ring twice', leave_at_door: true } } });
-    phone.close();
-  });
-
   test('the reply to an order says that it is paid, though another process charged it', async () => {
     const store = await addStore(database.sql);
     await addFreeDriver(a, database.sql, store.point);
     expect((await place(a, store)).body.order).toMatchObject({ status: 'driver_assigned', payment_status: 'paid' });
-  });
-
-  test('identical requests with one key make one order, whichever process each of them reaches', async () => {
-    const store = await addStore(database.sql);
-    for (const _ of Array(3)) await addFreeDriver(a, database.sql, store.point);
-    for (let round = 0; round < 5; round++) {
-      const sent = {
-        method: 'POST',
-        key: store.apiKey,
-        body: orderOf(store),
-        headers: { 'idempotency-key': `round ${round}` },
-      };
-      const answers = await Promise.all([a, b, a, b, a, b].map((each) => ask(each, '/orders/create', sent)));
-      expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(201));
-      expect(new Set(answers.map(({ body }) => body.order.id)).size).toBe(1);
-    }
-    const [row] = await database.sql`
-      select count(*)::int as orders, count(distinct driver_id)::int as drivers from orders
-      where retailer_id = ${store.retailerId}`;
-    expect({ ...row }).toEqual({ orders: 5, drivers: 3 });
   });
 
   test('a client without a key that leaves while its order is committed gets that order at the other process, once', async () => {
@@ -172,19 +136,6 @@ describe.skipIf(!hasRedis())('two API processes and a worker on one Postgres and
     await expect.poll(() => JSON.stringify(page.messages.at(-1))).toContain('"status":"picked_up"');
     phone.close();
     page.close();
-  });
-
-  test('orders posted to both at once never give one driver two, and every one of them is there', async () => {
-    const store = await addStore(database.sql);
-    for (let i = 0; i < 5; i++) await addFreeDriver(i % 2 === 0 ? a : b, database.sql, store.point);
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => place(i % 2 === 0 ? a : b, store)));
-    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
-    const rows = await database.sql`
-      select driver_id, count(*)::int as orders from orders
-      where retailer_id = ${store.retailerId} and status = 'driver_assigned' group by driver_id`;
-    expect(rows.length).toBeGreaterThan(0);
-    expect(rows.every((row) => row.orders === 1)).toBe(true);
-    for (const answer of answers) expect((await show(b, store, answer.body.order.id)).id).toBe(answer.body.order.id);
   });
 
   test('one that is stopped and started again fails no request of a balancer, loses no order, and sends its sockets on', async () => {

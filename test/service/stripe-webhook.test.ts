@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Payment } from '../../src/sandbox/stripe-objects.ts';
 import { type StripeStandIn, startStripeStandIn } from '../../src/sandbox/stripe-stand-in.ts';
 import { TEST_CARDS } from '../../src/sandbox/test-cards.ts';
 import { runCli, runCommand } from '../harness/command-line.ts';
@@ -18,7 +17,7 @@ const world = useService(startServiceHere, async (dataDir) => {
   stripe = await startStripeStandIn({ ledgerFile: `${dataDir}/stripe.jsonl` });
   return { STRIPE_SECRET_KEY: 'sk_test_1', STRIPE_API_BASE: stripe.url, STRIPE_WEBHOOK_SECRET: SECRET };
 });
-const { addStore, addFreeDriver, ask, place, untilOrder } = world;
+const { addStore, addFreeDriver, place, untilOrder } = world;
 const env = (): Environment => ({ ...world.env, BASE_URL: world.url });
 const cli = <Result = Record<string, string>>(...args: string[]) => runCli<Result>(env(), ...args);
 beforeAll(() => stripe.sendEventsTo({ url: () => `${world.url}/stripe/webhook`, secret: SECRET, all: true }));
@@ -72,44 +71,6 @@ it('a store that gives no card keeps the one it has, and is told so', async () =
   expect(await cli('retailer', 'show', store.retailerId)).toMatchObject({
     stripe_payment_method_id: TEST_CARDS.ok.paymentMethod,
   });
-});
-
-it('a refund and a dispute at Stripe reach the store and the operator', async () => {
-  const store = await addStore();
-  await addFreeDriver(store.point);
-  const { id } = (await place(store)).body.order;
-  const paid = await untilOrder(store, id, { payment_status: 'paid' });
-  stripe.dashboard.refund(paid.charge_id ?? '', 100);
-  await expect
-    .poll(async () => (await ask(`/orders/${id}`, { key: store.apiKey })).body.order.events)
-    .toContainEqual(
-      expect.objectContaining({ type: 'partly_refunded', data: expect.objectContaining({ amount_cents: 100 }) }),
-    );
-  // Over HTTP too, as a person would with curl.
-  const control = await fetch(`${stripe.url}/_control/refund`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ payment_intent: paid.charge_id }),
-  });
-  expect(control.status).toBe(200);
-  await untilOrder(store, id, { payment_status: 'refunded' });
-  stripe.dashboard.dispute(paid.charge_id ?? '');
-  await expect.poll(() => cli('stats')).toMatchObject({ disputes: { open: 1 } });
-  const empty = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
-  expect((await fetch(`${stripe.url}/_control/dispute`, empty)).status).toBe(400);
-});
-
-it('a charge that ends late is recorded when Stripe tells of it', async () => {
-  const store = await addStore({
-    card: { customer: 'cus_1', paymentMethod: 'pm_card_processing' },
-  });
-  await addFreeDriver(store.point);
-  const { id } = (await place(store)).body.order;
-  const charge = () =>
-    stripe.entries().find((entry) => (entry as Payment).metadata?.order_id === id) as Payment | undefined;
-  await expect.poll(charge).toBeDefined();
-  stripe.dashboard.settle(charge()?.id ?? '', 'paid');
-  await untilOrder(store, id, { payment_status: 'paid' });
 });
 
 it('without its settings the route is not there, and the command says what to set', async () => {

@@ -149,21 +149,7 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     expect(released).toMatchObject({ data: { reason: 'vehicle' } });
   });
 
-  it('brings a parcel back that could not be delivered', async () => {
-    const { store, phone, order } = await driverWithOrder('Flower Stall');
-    await button(phone, 'Picked up').click();
-    await button(phone, 'Could not deliver').click();
-    await choose(phone, 'Nobody is there', 'Could not deliver');
-    await eventually(() => phone.page.locator('#order-step').textContent()).toBe('Bring back to');
-    expect(await headline(phone)).toBe('Flower Stall');
-    await button(phone, 'Returned to the store').click();
-    await untilOrder(world.service, store, order.id, { status: 'returned' });
-    await eventually(() => headline(phone)).toBe('Waiting for an order');
-    const history = ['created', 'driver_assigned', 'picked_up', 'undeliverable', 'returned'];
-    expect(await world.history(store, order.id)).toEqual(history);
-  });
-
-  it('says plainly that an action was refused and that an order was taken away', async () => {
+  it('says plainly that an action was refused', async () => {
     const { store, phone, order } = await driverWithOrder('Shoe Shop');
     await phone.goOffline();
     await eventually(() => link(phone)).toBe('No network');
@@ -180,13 +166,6 @@ describe.skipIf(findChromium() === undefined)('the driver’s page in Chromium',
     await eventually(() => headline(phone)).toBe('Waiting for an order');
     await button(phone, 'OK').click();
     expect(await phone.page.locator('#refusal').isHidden()).toBe(true);
-
-    const second = await world.newOrder(store);
-    await eventually(() => headline(phone)).toBe('Shoe Shop');
-    await world.cancel(store, second, 'duplicate');
-    await eventually(() => phone.page.locator('#refusal-text').textContent()).toMatch(
-      /^The order at Shoe Shop \(#\w{6}\) is off your route/,
-    );
   });
 
   it('stops when the same driver signs in elsewhere, until the driver goes on here', async () => {

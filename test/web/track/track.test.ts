@@ -474,30 +474,6 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(await page.locator('#photo img').getAttribute('alt')).toBe('Photo taken at the handover');
   });
 
-  it('asks nothing of anybody but its own server', async () => {
-    await server.change(pickedUp());
-    server.move(STORE);
-    const hosts = new Set<string>();
-    const page = kept;
-    page.on('request', (request) => hosts.add(new URL(request.url()).origin));
-    const response = await page.goto(`${server.url}/track/${TOKEN}`);
-    await page.locator('.driver-pin').waitFor();
-    expect([...hosts].filter((host) => host !== 'null')).toEqual([server.url]);
-    expect(response?.headers()['content-security-policy']).not.toContain('unsafe');
-  });
-
-  it('is a plain page for an unknown link and for one that has expired', async () => {
-    const page = kept;
-    const look = async () => {
-      const response = await page.goto(`${server.url}/track/${TOKEN}`);
-      return [response?.status(), await page.locator('h1').textContent()];
-    };
-    await server.change(null);
-    expect(await look()).toEqual([404, 'This link is not known']);
-    await server.change(delivered({ deliveredAt: '2025-01-01T00:00:00.000Z' }));
-    expect(await look()).toEqual([410, 'This link has expired']);
-  });
-
   it('sends a tile server neither the link nor a cookie, and makes no other request', async () => {
     const asked: IncomingHttpHeaders[] = [];
     const tiles = createServer((request, response) => {

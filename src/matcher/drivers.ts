@@ -249,12 +249,6 @@ export class Drivers {
     return slot !== undefined && this.all.isFree(slot);
   }
 
-  /** Whether a driver on duty, and not set aside, may carry one order more. */
-  hasRoom(id: string): boolean {
-    const slot = this.slotOf(id);
-    return slot !== undefined && this.all.hasRoom(slot);
-  }
-
   isSetAside(id: string): boolean {
     const slot = this.slotOf(id);
     return slot !== undefined && this.all.setAsideUntil.has(slot);

@@ -1,10 +1,9 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { Authenticator } from '../http/credentials.ts';
-import { orderIdOf, parsed } from '../http/input.ts';
+import { JSON_BODY, orderIdOf, parsed } from '../http/input.ts';
 import { asWritten } from '../http/outcomes.ts';
 import { valid, validate } from '../http/validate.ts';
 import { validators } from '../http/validators.js';
-import { MAX_JSON_BYTES } from '../limits.ts';
 import type { RetailerKey } from '../store/accounts/retailers.ts';
 import { json } from '../transport/reply.ts';
 import type { Reply, Route } from '../transport/route.ts';
@@ -21,7 +20,7 @@ export function advanceRoute(parts: {
     pattern: '/sandbox/orders/:id/advance',
     operation: advanceOrder,
     authenticate: parts.stores.authenticate,
-    body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES, optional: true },
+    body: { ...JSON_BODY, optional: true },
     onDeadline: 'outcome_unknown',
     async handle({ head, principal: key, body }) {
       const { to = null } = valid(validate(validators.advance, parsed(body, true)));

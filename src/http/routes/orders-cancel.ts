@@ -1,12 +1,11 @@
 import type { CancelOrder, CancelOutcome } from '../../dispatch/cancel-order.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
-import { orderIdOf, parsed } from '../input.ts';
+import { JSON_BODY, orderIdOf, parsed } from '../input.ts';
 import { asWritten } from '../outcomes.ts';
 import { countRequest, type StoreRates } from '../store-rate.ts';
 import { valid, validate } from '../validate.ts';
@@ -29,7 +28,7 @@ export function ordersCancel(parts: {
     pattern: '/orders/:id/cancel',
     operation: cancelOrder,
     authenticate: stores.authenticate,
-    body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
+    body: JSON_BODY,
     onDeadline: 'outcome_unknown',
     async handle({ head, principal: key, body, alwaysReplyWith }) {
       const { reason } = valid(validate(validators.cancelOrder, parsed(body)));

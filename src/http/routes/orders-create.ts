@@ -4,14 +4,13 @@ import type { PlaceRequest } from '../../dispatch/place-request.ts';
 import { type FieldError, ServiceError } from '../../domain/errors.ts';
 import { identityOf } from '../../domain/idempotency.ts';
 import type { CreatedOrder, EarlierOrder, OrderStatus, PlaceOrder } from '../../domain/order.ts';
-import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import type { Store } from '../../store/store.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, RequestHead, Route, RouteRequest } from '../../transport/route.ts';
 import { type Authenticator, unauthorized } from '../credentials.ts';
 import { idempotencyKeyOf, keyReused, REPLAYED } from '../idempotency.ts';
-import { parsed } from '../input.ts';
+import { JSON_BODY, parsed } from '../input.ts';
 import type { JsonObject } from '../json.ts';
 import { warningsOf } from '../order-warnings.ts';
 import { asAvailable } from '../outcomes.ts';
@@ -58,7 +57,7 @@ export function ordersCreate(parts: {
     operation: createOrder(isSandbox),
     shed: (head) => (isShed(head, stores, dispatch.admission) ? TOO_MANY : null),
     authenticate: stores.authenticate,
-    body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
+    body: JSON_BODY,
     onDeadline: 'outcome_unknown',
     async handle(request) {
       const sinceMs = performance.now();

@@ -1,12 +1,11 @@
 import type { Quote, QuoteOrder } from '../../dispatch/quote-order.ts';
 import { arrivalTimes } from '../../domain/arrival.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { MAX_JSON_BYTES } from '../../limits.ts';
 import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import { json } from '../../transport/reply.ts';
 import type { Route } from '../../transport/route.ts';
 import type { Authenticator } from '../credentials.ts';
-import { parsed } from '../input.ts';
+import { JSON_BODY, parsed } from '../input.ts';
 import type { JsonObject } from '../json.ts';
 import { warningsOf } from '../order-warnings.ts';
 import { readRetailerId, validatePlaceOrder } from '../place-order-input.ts';
@@ -30,7 +29,7 @@ export function quotesRoute(parts: {
     pattern: '/quotes',
     operation: getQuote(isSandbox),
     authenticate: stores.authenticate,
-    body: { contentTypes: ['application/json'], maxBytes: MAX_JSON_BYTES },
+    body: JSON_BODY,
     async handle({ principal: key, body: sent, alwaysReplyWith }) {
       const body = parsed(sent);
       const retailerId = readRetailerId(body);

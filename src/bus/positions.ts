@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { DriverPosition } from '../domain/driver.ts';
 import { isPoint } from '../geo/point.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import { withTimeout } from '../with-timeout.ts';
@@ -10,16 +11,9 @@ const SUBSCRIBE_WAIT_MS = 2_000;
 /** Most positions in one message between processes. */
 export const MAX_POSITION_OUTBOX = 5_000;
 
-export type SharedPosition = {
-  readonly driverId: string;
-  readonly lat: number;
-  readonly lng: number;
-  readonly atMs: number;
-};
-
 export type PositionBus = {
   /** Queues a position for the other API processes; only the newest one of each driver is sent. */
-  share(position: SharedPosition): void;
+  share(position: DriverPosition): void;
   /** Sends what is left. The connections stay open for their owner to close. */
   close(): void;
 };
@@ -36,10 +30,10 @@ export async function createPositionBus(
   publisher: Redis,
   subscriber: Redis,
   processId: string,
-  received: (position: SharedPosition) => void,
+  received: (position: DriverPosition) => void,
   logger: Logger,
 ): Promise<PositionBus> {
-  const pending = new Map<string, SharedPosition>();
+  const pending = new Map<string, DriverPosition>();
   // Only this process's messages begin so, which tells them apart before they are parsed.
   const ours = `{"from":${JSON.stringify(processId)},`;
   subscriber.on('message', (_channel, text) => {
@@ -80,7 +74,7 @@ export async function createPositionBus(
 /**
  * The positions in another process's message; none where it is malformed, which must not end this process.
  */
-function readPositions(text: string): SharedPosition[] {
+function readPositions(text: string): DriverPosition[] {
   try {
     const message = JSON.parse(text) as { positions?: unknown } | null;
     if (!Array.isArray(message?.positions)) return [];
@@ -90,7 +84,7 @@ function readPositions(text: string): SharedPosition[] {
   }
 }
 
-function isPosition(value: unknown): value is SharedPosition {
+function isPosition(value: unknown): value is DriverPosition {
   const { driverId, lat, lng, atMs } = (value ?? {}) as Record<string, unknown>;
   return typeof driverId === 'string' && isPoint(lat, lng) && Number.isFinite(atMs);
 }

@@ -7,26 +7,16 @@ import { hashSecret, newId, newSecret } from '../domain/ids.ts';
 import { isPhone } from '../domain/phone.ts';
 import type { TierId } from '../domain/tier.ts';
 import { DEFAULT_VEHICLE, VEHICLES, type Vehicle } from '../domain/vehicle.ts';
-import { importLines } from './import-report.ts';
+import type { NewDriver } from '../store/drivers/drivers.ts';
+import { importLines, type LineReport } from './import-report.ts';
 
-type ImportedDriver = {
-  readonly name: string;
-  readonly phone: string;
-  readonly tierIds: readonly TierId[];
-  readonly vehicle: Vehicle;
-  readonly capacity: number;
-};
+type ImportedDriver = Required<Omit<NewDriver, 'id' | 'tokenHash'>>;
 
 /** What became of a line of the file. */
-type Report = {
-  readonly line: number;
-  readonly status: 'created' | 'would_create' | 'exists' | 'failed';
+type Report = LineReport & {
   readonly driver_id?: string;
   /** Shown once. */
   readonly driver_token?: string;
-  /** Which field is wrong; empty for the whole line. */
-  readonly field?: string;
-  readonly message?: string;
 };
 
 const COLUMNS = ['line', 'status', 'driver_id', 'driver_token', 'field', 'message'] as const;

@@ -2,7 +2,14 @@ import { stringify } from 'csv-stringify/sync';
 import { CommandError } from '../cli/context.ts';
 import type { Output } from '../cli/output.ts';
 
-type Report = { readonly status: string };
+/** What became of a line, without what was made of it. */
+export type LineReport = {
+  readonly line: number;
+  readonly status: 'created' | 'would_create' | 'exists' | 'failed';
+  /** Which field is wrong; empty for the whole line. */
+  readonly field?: string;
+  readonly message?: string;
+};
 
 /**
  * Imports the lines of a file one after the other, and reports each at once, as a secret that was made and not shown
@@ -11,7 +18,7 @@ type Report = { readonly status: string };
  * @param open makes the function that imports a line
  * @throws {CommandError} where a line failed
  */
-export async function importLines<Line, Made extends Report>(
+export async function importLines<Line, Made extends LineReport>(
   output: Output,
   lines: readonly Line[],
   columns: readonly (string & keyof Made)[],

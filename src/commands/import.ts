@@ -5,25 +5,20 @@ import { known, requireId } from '../cli/parts.ts';
 import { newId } from '../domain/ids.ts';
 import { MAX_ORGANIZATION_STORES } from '../limits.ts';
 import { type ImportedStore, readImportFile } from './import-file.ts';
-import { importLines } from './import-report.ts';
+import { importLines, type LineReport } from './import-report.ts';
 import { newKey } from './keys.ts';
 import { type CardOptions, cardFor, findStore, type LocatedStore, withCard } from './new-store.ts';
 
 type ImportOptions = CardOptions & { organization?: string; dryRun?: boolean; json?: boolean };
 
 /** What became of a line of the file. */
-type Report = {
-  readonly line: number;
-  readonly status: 'created' | 'would_create' | 'exists' | 'failed';
+type Report = LineReport & {
   readonly retailer_id?: string;
   /** Shown once. */
   readonly api_key?: string;
   readonly external_id?: string | null;
   /** How the store's point was found. */
   readonly point?: string;
-  /** Which field is wrong; empty for the whole line. */
-  readonly field?: string;
-  readonly message?: string;
 };
 
 const COLUMNS = ['line', 'status', 'retailer_id', 'api_key', 'external_id', 'point', 'field', 'message'] as const;

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FleetDriver } from '../domain/driver.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import { MAX_FEED_BATCH, MAX_WAITING_ORDERS, POSITION_FRESH_MS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { OrderState, WaitingRow } from '../store/orders/waiting.ts';
+import type { OrderState } from '../store/orders/waiting.ts';
 import type { Store } from '../store/store.ts';
 import type { OrderEvents } from './order-events.ts';
 
@@ -158,7 +159,7 @@ export class Fleet {
     for (const id of asked) if (!found.has(id) && this.#isNewer(id, begunAt)) this.#matcher.removeDriver(id);
   }
 
-  #applyOrders(asked: readonly string[], waiting: readonly WaitingRow[], begunAt: number): void {
+  #applyOrders(asked: readonly string[], waiting: readonly WaitingOrder[], begunAt: number): void {
     const found = new Set(waiting.map((order) => order.orderId));
     for (const id of asked) if (!found.has(id) && this.#isNewer(id, begunAt)) this.#matcher.unwait(id);
     for (const order of waiting) if (this.#isNewer(order.orderId, begunAt)) this.#matcher.wait(order);

@@ -1,5 +1,5 @@
+import type { DriverPosition } from '../domain/driver.ts';
 import type { PaymentStatus } from '../domain/order.ts';
-import type { DriverPosition } from '../store/drivers/drivers.ts';
 
 /** Events of orders and drivers, as this process sees them. A subscriber handles those it needs. */
 export type OrderSubscriber = {

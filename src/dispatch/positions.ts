@@ -1,8 +1,8 @@
+import type { DriverPosition } from '../domain/driver.ts';
 import { distanceMeters, isPoint, type Point } from '../geo/point.ts';
 import { DRIVER_SILENT_MS, MAX_CLOCK_LEAD_MS, ROUGH_POSITION_METERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { OrderEvents } from './order-events.ts';
 import type { Redispatch } from './redispatch.ts';
 import type { PositionWriter } from './write-behind.ts';

@@ -1,4 +1,4 @@
-import type { DriverPosition } from '../store/drivers/drivers.ts';
+import type { DriverPosition } from '../domain/driver.ts';
 import type { Store } from '../store/store.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 

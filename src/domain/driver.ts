@@ -4,6 +4,14 @@ import type { Vehicle } from './vehicle.ts';
 
 /** Most active orders that one driver may carry; the table's check says the same. */
 export const MAX_DRIVER_CAPACITY = 20;
+/** Where a driver was at a time in milliseconds since 1970. */
+export type DriverPosition = {
+  readonly driverId: string;
+  readonly lat: number;
+  readonly lng: number;
+  readonly atMs: number;
+};
+
 /** A driver as the matcher sees one. Times are milliseconds since 1970 by the database's clock. */
 export type FleetDriver = {
   readonly id: string;

@@ -1,5 +1,6 @@
 import type { DriverActions } from '../dispatch/driver-actions.ts';
 import type { PositionReport, Positions } from '../dispatch/positions.ts';
+import type { DriverPosition } from '../domain/driver.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { isThere } from '../domain/idle-wait.ts';
 import { hashSecret, hasSecretForm } from '../domain/ids.ts';
@@ -7,7 +8,7 @@ import type { Credentials } from '../http/credentials.ts';
 import { MAX_DRIVER_SOCKETS, SOCKET_IDLE_SECONDS } from '../limits.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { DriverPosition, DriverState } from '../store/drivers/drivers.ts';
+import type { DriverState } from '../store/drivers/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { SocketBehaviour } from '../transport/live-socket.ts';
 import type { DriverAllowances } from './allowance.ts';

@@ -1,25 +1,19 @@
 import { DEFAULT_SIZE } from '../domain/vehicle.ts';
-import type { Point } from '../geo/point.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import type { DriverQuery, FoundDriver } from './driver-search.ts';
 import type { ClaimedOrder } from './drivers.ts';
 import type { PoolOrder } from './pools.ts';
 
 /** What is known of an order that claims a driver. Without its promise and its door it is never taken along. */
-export type NewClaim = {
-  readonly orderId: string;
+export type NewClaim = Pick<WaitingOrder, 'orderId' | 'readyAtMs' | 'deliverAfterMs' | 'deliverByMs'> & {
   readonly retailerId?: string | undefined;
-  readonly readyAtMs?: number | undefined;
-  readonly deliverAfterMs?: number | undefined;
-  readonly deliverByMs?: number | undefined;
 };
 
 /** A driver with the slot that the order takes. */
 export type ClaimedDriver = FoundDriver & { readonly slot: number };
 
 /** The order as it is held in memory; what is unknown keeps it from being planned. */
-export function claimedOf(
-  order: NewClaim & { readonly point?: Point; readonly dropoff?: Point | null | undefined },
-): ClaimedOrder {
+export function claimedOf(order: NewClaim & Partial<Pick<WaitingOrder, 'point' | 'dropoff'>>): ClaimedOrder {
   return {
     orderId: order.orderId,
     retailerId: order.retailerId ?? '',

@@ -1,5 +1,5 @@
-import type { TierId } from '../domain/tier.ts';
-import { DEFAULT_SIZE, type Size } from '../domain/vehicle.ts';
+import { DEFAULT_SIZE } from '../domain/vehicle.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import { chordOfMeters, metersOfChordSquared, type Point } from '../geo/point.ts';
 import { POSITION_FRESH_MS } from '../limits.ts';
 import { EVERY } from '../spatial-index/cell.ts';
@@ -8,21 +8,14 @@ import type { DriverSlots } from './driver-slots.ts';
 import type { TierTable } from './tier-table.ts';
 import { canDoFrom } from './trip.ts';
 
+type Asked = Pick<WaitingOrder, 'tierId' | 'point' | 'size' | 'dropoff' | 'readyAtMs' | 'deliverAfterMs'>;
+
 /** A search for drivers. Distances are in meters, times in milliseconds since 1970. */
-export type DriverQuery = {
-  readonly tierId: TierId;
-  readonly point: Point;
+export type DriverQuery = Asked & {
   readonly radiusMeters: number;
   readonly nowMs: number;
   /** Drivers who must not get the order. */
   readonly exclude?: ReadonlySet<string> | undefined;
-  /** DEFAULT_SIZE by default. */
-  readonly size?: Size | undefined;
-  /** Where the order goes, if that is known. */
-  readonly dropoff?: Point | null | undefined;
-  /** When the parcel is ready, and when its window begins, if that is known. */
-  readonly readyAtMs?: number | undefined;
-  readonly deliverAfterMs?: number | undefined;
 };
 
 export type FoundDriver = { readonly driverId: string; readonly distanceMeters: number };

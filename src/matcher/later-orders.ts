@@ -1,5 +1,5 @@
 import { Tally } from '../domain/tally.ts';
-import type { WaitingOrder } from './waiting-order.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 
 /** An order that waits for its time, from when on it waits for a driver. */
 export type LaterOrder = WaitingOrder & { readonly dueMs: number };

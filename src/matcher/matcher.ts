@@ -4,6 +4,7 @@ import type { RejectedCandidate } from '../domain/rejected-candidate.ts';
 import type { CarriedOrder } from '../domain/route.ts';
 import { type KnownPosition, shownMeters } from '../domain/shown-position.ts';
 import type { Tier, TierId, Tiers } from '../domain/tier.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import type { Point } from '../geo/point.ts';
 import { below } from '../limits.ts';
 import { type ClaimedDriver, claimedOf, type NewClaim, poolOrderOf } from './claims.ts';
@@ -20,7 +21,7 @@ import { type Decision, rejectedCandidates } from './rejected-candidates.ts';
 import { TierTable } from './tier-table.ts';
 import { type SeekingOrder, type WaitReason, waitReason } from './wait-reason.ts';
 import { WaitingOrders } from './waiting.ts';
-import { countsFrom, queryFor, type WaitingOrder } from './waiting-order.ts';
+import { countsFrom, queryFor } from './waiting-order.ts';
 
 /**
  * Most waiting orders of a store that are tried for a driver who goes there anyway with one, the oldest first;

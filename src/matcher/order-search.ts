@@ -1,4 +1,5 @@
 import { radiusAfter, type Tier } from '../domain/tier.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import { chordOfMeters, EARTH_RADIUS_METERS, metersOfChordSquared, writeVector } from '../geo/point.ts';
 import { BLOCK, CELL_EARLIEST, CELL_OLDEST, CELL_STRIDE, COUNT, LINK_STRIDE } from '../spatial-index/cell.ts';
 import type { CellIndex } from '../spatial-index/cell-index.ts';
@@ -8,7 +9,6 @@ import { claimOf, costOf } from './cost.ts';
 import type { AvailablePlace } from './drivers.ts';
 import type { TierTable } from './tier-table.ts';
 import { canDo } from './trip.ts';
-import type { WaitingOrder } from './waiting-order.ts';
 
 export type FoundOrder = { readonly orderId: string; readonly distanceMeters: number };
 

@@ -1,6 +1,7 @@
 import type { FleetDriver } from '../domain/driver.ts';
 import { radiusAfter, type Tier } from '../domain/tier.ts';
 import { carries, DEFAULT_SIZE, SIZES, type Size, VEHICLES, type Vehicle } from '../domain/vehicle.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { MAX_TIERS, PLANNER_LOOK_MS, PLANNER_NEAREST, SAME_PLACE_METERS } from '../limits.ts';
 import type { DriverSearch } from './driver-search.ts';
@@ -10,7 +11,7 @@ import type { LaterOrders } from './later-orders.ts';
 import { PlannedReach } from './planned-reach.ts';
 import type { TierTable } from './tier-table.ts';
 import type { WaitingOrders } from './waiting.ts';
-import { queryFor, type WaitingOrder } from './waiting-order.ts';
+import { queryFor } from './waiting-order.ts';
 
 /** The bit of the smallest size; those below are of tiers. */
 const FIRST_SIZE = 1 << MAX_TIERS;

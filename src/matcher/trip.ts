@@ -1,17 +1,11 @@
 import { travelMs } from '../domain/route.ts';
-import { carries, DEFAULT_SIZE, METERS_PER_MINUTE, type Size, type Vehicle } from '../domain/vehicle.ts';
+import { carries, DEFAULT_SIZE, METERS_PER_MINUTE, type Vehicle } from '../domain/vehicle.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { ARRIVAL_DETOUR, STORE_STOP_MS } from '../limits.ts';
 
 /** What an order asks of a driver's vehicle and time. */
-export type Load = {
-  readonly size?: Size | undefined;
-  readonly pickup: Point;
-  readonly dropoff?: Point | null | undefined;
-  /** When the parcel is ready, and when its window begins, in milliseconds since 1970. */
-  readonly readyAtMs?: number | undefined;
-  readonly deliverAfterMs?: number | undefined;
-};
+export type Load = Pick<WaitingOrder, 'size' | 'dropoff' | 'readyAtMs' | 'deliverAfterMs'> & { readonly pickup: Point };
 
 /** A driver without an order: what they drive, and when they go home, in milliseconds since 1970. */
 export type Carrier = { readonly vehicle: Vehicle; readonly untilMs: number };

@@ -1,6 +1,6 @@
 import { DEFAULT_SIZE } from '../domain/vehicle.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import type { Drivers } from './drivers.ts';
-import type { WaitingOrder } from './waiting-order.ts';
 
 /**
  * The first one is that of an order with a plan, which the tables tell; the second that of one that waits for

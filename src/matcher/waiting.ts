@@ -1,9 +1,10 @@
 import type { HoldReason } from '../domain/hold.ts';
+import type { WaitingOrder } from '../domain/waiting-order.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
 import { FairShares } from './fair-shares.ts';
 import { type FoundOrder, OrderSearch, type Seeker } from './order-search.ts';
 import type { TierTable } from './tier-table.ts';
-import { countsFrom, type WaitingOrder } from './waiting-order.ts';
+import { countsFrom } from './waiting-order.ts';
 
 /**
  * The waiting orders, in an index of their own by place, so that a search for a driver's order costs what the

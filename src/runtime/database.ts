@@ -10,6 +10,7 @@ import { connect, type Sql } from '../postgres/connect.ts';
 import { migrateDatabase } from '../postgres/migrate.ts';
 import { MigrationRefused } from '../postgres/migration-files.ts';
 import { startBreaker } from '../postgres/start-breaker.ts';
+import type { Db } from '../store/db.ts';
 import { errorFields, type Logger } from '../telemetry.ts';
 import type { Closers } from './closers.ts';
 import { checkPort } from './port.ts';
@@ -27,15 +28,8 @@ below({ LIST_DEADLINE_MS }, { QUERY_DEADLINE_MS });
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
-export type Database = {
+export type Database = Db & {
   readonly url: string;
-  readonly sql: Sql;
-  /** Connections for commits of new orders only, see `Db`. */
-  readonly commits: Sql;
-  /** Connections for stores' lists of orders only, see `Db`. */
-  readonly lists: Sql;
-  /** Names this process in its notices and connections. */
-  readonly processId: string;
   readonly breaker: Breaker;
   /** Whether the database does not answer; then every statement fails at once, unsent. */
   isAway(): boolean;

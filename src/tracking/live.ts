@@ -1,3 +1,4 @@
+import type { DriverPosition } from '../domain/driver.ts';
 import { isTrackingToken } from '../domain/ids.ts';
 import { networkOf } from '../domain/network.ts';
 import { isShown, shownPosition } from '../domain/shown-position.ts';
@@ -12,7 +13,6 @@ import {
 import { type Matcher, positionOf } from '../matcher/matcher.ts';
 import { createLatestReader } from '../pages/latest-reader.ts';
 import { sharedReads } from '../shared-read.ts';
-import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
 import type { Transport } from '../transport/transport.ts';

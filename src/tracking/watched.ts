@@ -1,5 +1,5 @@
+import type { DriverPosition } from '../domain/driver.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
-import type { DriverPosition } from '../store/drivers/drivers.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 
 /** What is kept with the socket of an open page. */

@@ -1,12 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  createPositionBus,
-  MAX_POSITION_OUTBOX,
-  POSITION_BROADCAST_MS,
-  type SharedPosition,
-} from '../../src/bus/positions.ts';
+import { createPositionBus, MAX_POSITION_OUTBOX, POSITION_BROADCAST_MS } from '../../src/bus/positions.ts';
+import type { DriverPosition } from '../../src/domain/driver.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { type FreshRedis, freshRedis, hasRedis } from '../harness/redis.ts';
 
@@ -17,7 +13,7 @@ if (!there)
 
 const soon = { interval: 10 };
 const DRIVERS = `test-${process.pid}-`;
-const at = (driver: string, lng: number, atMs = 1): SharedPosition => {
+const at = (driver: string, lng: number, atMs = 1): DriverPosition => {
   return { driverId: DRIVERS + driver, lat: 37.5, lng, atMs };
 };
 
@@ -37,11 +33,11 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
 
   /** A process on the bus, with the positions that it received from others. */
   async function member(origin: string) {
-    const received: SharedPosition[] = [];
+    const received: DriverPosition[] = [];
     const [publisher, subscriber] = [client(), client()];
     const ids = await Promise.all([publisher.client('ID'), subscriber.client('ID')]);
     // A shared server also carries the positions of other tests.
-    const take = (position: SharedPosition) => {
+    const take = (position: DriverPosition) => {
       if (position.driverId.startsWith(DRIVERS)) received.push(position);
     };
     const bus = await createPositionBus(publisher, subscriber, origin, take, logger);
@@ -62,7 +58,7 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
   test.skipIf(process.env.REDIS_URL)('a process that may not listen at its start does so once it may', async () => {
     const [admin, publisher, subscriber] = [client(), client(), client()];
     await admin.acl('SETUSER', 'default', 'resetchannels');
-    const received: SharedPosition[] = [];
+    const received: DriverPosition[] = [];
     const late = await createPositionBus(publisher, subscriber, 'b', (position) => received.push(position), logger);
     onTestFinished(() => late.close());
     await admin.acl('SETUSER', 'default', 'allchannels');

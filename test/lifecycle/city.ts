@@ -11,13 +11,13 @@ import { createPositions, type Positions } from '../../src/dispatch/positions.ts
 import { createRedispatch } from '../../src/dispatch/redispatch.ts';
 import { createSweep } from '../../src/dispatch/sweep.ts';
 import { UnknownOutcomes } from '../../src/dispatch/unknown-outcomes.ts';
+import type { DriverPosition } from '../../src/domain/driver.ts';
 import type { PaymentStatus, PlaceOrder } from '../../src/domain/order.ts';
 import type { TierId } from '../../src/domain/tier.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { Sql } from '../../src/postgres/connect.ts';
 import { Closers } from '../../src/runtime/closers.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
-import type { DriverPosition } from '../../src/store/drivers/drivers.ts';
 import type { NewOrder } from '../../src/store/orders/orders-create.ts';
 import type { Logger } from '../../src/telemetry.ts';
 import { NO_SECRETS } from '../harness/secrets.ts';

@@ -1,6 +1,6 @@
 import type { Dispatch } from '../../src/app/dispatch.ts';
+import type { DriverPosition } from '../../src/domain/driver.ts';
 import type { Matcher } from '../../src/matcher/matcher.ts';
-import type { DriverPosition } from '../../src/store/drivers/drivers.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { type Random, seeded } from '../harness/world.ts';
 import type { Command } from './commands.ts';

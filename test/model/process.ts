@@ -1,9 +1,9 @@
 import type { Dispatch } from '../../src/app/dispatch.ts';
 import { createLocateJob } from '../../src/dispatch/locate-job.ts';
+import type { DriverPosition } from '../../src/domain/driver.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { Database } from '../../src/runtime/database.ts';
-import type { DriverPosition } from '../../src/store/drivers/drivers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';
 import { startDispatch } from '../harness/dispatch-here.ts';

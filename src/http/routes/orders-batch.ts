@@ -8,12 +8,10 @@ import { json } from '../../transport/reply.ts';
 import type { Reply, Route, RouteRequest } from '../../transport/route.ts';
 import { type BatchedOrder, entriesOf, type GoodOrder, readEntries, within } from '../batch-input.ts';
 import { BatchesAtWork } from '../batches-at-work.ts';
-import type { Authenticator } from '../credentials.ts';
 import { parsed } from '../input.ts';
 import type { Replays } from '../replays.ts';
-import type { StoreRates } from '../store-rate.ts';
 import { createOrders } from './batch-operation.ts';
-import { isShed, type OrderPlacing, placedBody, TOO_MANY } from './orders-create.ts';
+import { isShed, type OrderPlacing, type PlacingParts, placedBody, TOO_MANY } from './orders-create.ts';
 
 /**
  * Largest body of a batch in bytes: 5 KiB for each order, of which most have under 1. A hundred times as much
@@ -39,16 +37,7 @@ const INTERNAL = new ServiceError('internal', 'Something went wrong on our side.
  * `POST /orders/batch`: orders that are placed together, each with a key and a result of its own. One that
  * cannot be created stops no other.
  */
-export function ordersBatch(parts: {
-  readonly stores: Authenticator<RetailerKey>;
-  readonly rates: StoreRates;
-  readonly replays: Replays;
-  readonly dispatch: OrderPlacing;
-  /** The address in front of tracking links. */
-  readonly trackingUrl: () => string;
-  readonly isSandbox: boolean;
-  readonly logger: Pick<Logger, 'error'>;
-}): Route<RetailerKey> {
+export function ordersBatch(parts: PlacingParts & { readonly logger: Pick<Logger, 'error'> }): Route<RetailerKey> {
   const { stores, rates, replays, dispatch, trackingUrl, isSandbox, logger } = parts;
   const { admission } = dispatch;
   const batches = new BatchesAtWork(MAX_BATCHES_PER_STORE);

@@ -28,6 +28,17 @@ export type OrderPlacing = {
   readonly admission: Pick<AdmissionControl, 'isFull' | 'isFullFor' | 'enter'>;
 };
 
+/** What a route needs that creates orders. */
+export type PlacingParts = {
+  readonly stores: Authenticator<RetailerKey>;
+  readonly rates: StoreRates;
+  readonly replays: Replays;
+  readonly dispatch: OrderPlacing;
+  /** The address in front of tracking links. */
+  readonly trackingUrl: () => string;
+  readonly isSandbox: boolean;
+};
+
 /** Whether an order is refused by its head alone: its store is known at once, and may have no further one. */
 export function isShed(
   head: RequestHead,
@@ -39,17 +50,9 @@ export function isShed(
 }
 
 /** `POST /orders/create`, the contract's part 4.1. */
-export function ordersCreate(parts: {
-  readonly stores: Authenticator<RetailerKey>;
-  readonly rates: StoreRates;
-  readonly reads: StoreRates;
-  readonly replays: Replays;
-  readonly dispatch: OrderPlacing;
-  readonly store: Pick<Store, 'isKeyGood'>;
-  /** The address in front of tracking links. */
-  readonly trackingUrl: () => string;
-  readonly isSandbox: boolean;
-}): Route<RetailerKey> {
+export function ordersCreate(
+  parts: PlacingParts & { readonly reads: StoreRates; readonly store: Pick<Store, 'isKeyGood'> },
+): Route<RetailerKey> {
   const { stores, rates, reads, replays, dispatch, store, trackingUrl, isSandbox } = parts;
   return {
     method: 'post',

@@ -1,8 +1,8 @@
 import type { Fragment, Row, Sql } from 'postgres';
-import type { FleetDriver } from '../../domain/driver.ts';
+import type { DriverPosition, FleetDriver } from '../../domain/driver.ts';
 import type { WaitPlace } from '../../domain/idle-wait.ts';
 import { FIRST_ID } from '../../domain/ids.ts';
-import type { OrderItem, OrderStatus } from '../../domain/order.ts';
+import type { DropoffAddress, OrderItem, OrderStatus } from '../../domain/order.ts';
 import type { CarriedOrder } from '../../domain/route.ts';
 import type { TierId } from '../../domain/tier.ts';
 import { DEFAULT_VEHICLE, type Vehicle } from '../../domain/vehicle.ts';
@@ -118,13 +118,6 @@ export async function setDriverDuty(
   return row ? { onDuty: row.on_duty } : null;
 }
 
-export type DriverPosition = {
-  readonly driverId: string;
-  readonly lat: number;
-  readonly lng: number;
-  readonly atMs: number;
-};
-
 const POSITIONS = rowsOf<DriverPosition>([
   ['driver_id', 'uuid', ({ driverId }) => driverId],
   ['lat', 'float8', ({ lat }) => lat],
@@ -220,14 +213,9 @@ export type DriverOrder = {
     readonly lng: number;
     readonly instructions: string | null;
   };
-  readonly dropoff: {
+  readonly dropoff: DropoffAddress & {
     readonly name: string;
     readonly phone: string;
-    readonly line1: string;
-    readonly line2: string | null;
-    readonly city: string;
-    readonly state: string;
-    readonly zip: string;
     readonly instructions: string | null;
     readonly leaveAtDoor: boolean;
   };

@@ -1,39 +1,13 @@
 import type { Row, Sql } from 'postgres';
 import { FIRST_ID } from '../../domain/ids.ts';
 import type { OrderStatus } from '../../domain/order.ts';
-import type { TierId } from '../../domain/tier.ts';
-import type { Size } from '../../domain/vehicle.ts';
-import type { Point } from '../../geo/point.ts';
+import type { WaitingOrder } from '../../domain/waiting-order.ts';
 import type { Db } from '../db.ts';
 import { active } from '../fragments.ts';
 import { DUE_TOLERANCE_MS, isNotYet, scheduleColumns } from './order-times.ts';
 
 /** Drivers that one sweep compares with the tables; the next sweep goes on from there. */
 const CATCH_UP_DRIVERS = 20_000;
-
-/** An order that waits for a driver, as the matcher needs it. */
-export type WaitingRow = {
-  readonly orderId: string;
-  readonly retailerId: string;
-  readonly tierId: TierId;
-  readonly point: Point;
-  readonly sinceMs: number;
-  /** Since when it counts as waiting, if later. */
-  readonly fairStartMs?: number;
-  /** Drivers who released it. */
-  readonly excludedDriverIds?: ReadonlySet<string>;
-  /** Whether its fee was charged, or is being charged, since a driver had it before. */
-  readonly isCharged?: boolean;
-  /** When it is due, for one that waits for its time: then it begins to wait for a driver. */
-  readonly dueMs?: number;
-  readonly size?: Size;
-  /** When the parcel is ready, and between which times it is to be delivered. */
-  readonly readyAtMs?: number;
-  readonly deliverAfterMs?: number;
-  readonly deliverByMs?: number;
-  /** Null where the dropoff's place is not known. */
-  readonly dropoff?: Point | null;
-};
 
 const columns = (sql: Sql) => sql`
   o.id, o.retailer_id, o.delivery_tier, o.pickup_lat, o.pickup_lng, o.created_at, o.fair_start,
@@ -43,7 +17,7 @@ const fromOrders = (sql: Sql) => sql`orders o left join dropoff_addresses a on a
 /** An order whose time is up does not wait any more, even before it is expired: no driver can get it. */
 const waits = (sql: Sql) => sql`o.status = 'pending_dispatch' and o.expires_at > now()`;
 
-function toWaiting(row: Row): WaitingRow {
+function toWaiting(row: Row): WaitingOrder {
   return {
     orderId: row.id,
     retailerId: row.retailer_id,
@@ -63,7 +37,7 @@ function toWaiting(row: Row): WaitingRow {
 }
 
 /** The waiting orders, and those that wait for their time, oldest first, at most `limit`. */
-export async function loadWaiting({ sql }: Db, limit: number): Promise<WaitingRow[]> {
+export async function loadWaiting({ sql }: Db, limit: number): Promise<WaitingOrder[]> {
   const rows = await sql`
     select ${columns(sql)} from ${fromOrders(sql)} where ${waits(sql)} order by o.created_at limit ${limit}`;
   return rows.map(toWaiting);
@@ -74,7 +48,7 @@ export type OrderState = {
   readonly orderId: string;
   readonly status: OrderStatus;
   readonly driverId: string | null;
-  readonly waiting: WaitingRow | null;
+  readonly waiting: WaitingOrder | null;
 };
 
 /** The states of orders; an unknown one is missing. */

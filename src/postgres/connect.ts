@@ -30,7 +30,7 @@ export type Sql = postgres.Sql;
  * Opens a pool of connections. Nothing is sent before the first statement.
  *
  * Array parameters must be cast (`${ids}::uuid[]`). An array whose first element is a boolean or a Date must
- * also be marked (`sql.array(flags, ARRAY_OF.bool)`), because the client takes an unmarked one for a single
+ * also be marked (`sql.array(flags, TYPES.bool.array)`), because the client takes an unmarked one for a single
  * value. `int8` is read as a number if that is exact, else as a bigint; `timestamptz` is read as a Date.
  *
  * The server ends a statement after `statementTimeoutMs`, lock waits included; 0 for never. This process

@@ -8,36 +8,6 @@
  * (22xxx).
  */
 
-/** OIDs of array types, for `sql.array(values, ARRAY_OF.bool)`. */
-export const ARRAY_OF = {
-  bool: 1000,
-  int4: 1007,
-  text: 1009,
-  int8: 1016,
-  float8: 1022,
-  timestamptz: 1185,
-  uuid: 2951,
-  jsonb: 3807,
-} as const;
-
-type ArrayType = keyof typeof ARRAY_OF;
-
-const ELEMENT_OF: Record<ArrayType, number> = {
-  bool: 16,
-  int4: 23,
-  text: 25,
-  int8: 20,
-  float8: 701,
-  timestamptz: 1184,
-  uuid: 2950,
-  jsonb: 3802,
-};
-
-/** OIDs of array types by those of their elements, which the client's `sql.array(values)` looks up. */
-export const ARRAY_OF_ELEMENT: Readonly<Record<number, number>> = Object.fromEntries(
-  (Object.keys(ARRAY_OF) as ArrayType[]).map((type) => [ELEMENT_OF[type], ARRAY_OF[type]]),
-);
-
 type Serialize = (value: unknown) => string;
 type Parse = (text: string) => unknown;
 
@@ -65,16 +35,32 @@ const quote = (text: string): string => (ESCAPED.test(text) ? `"${text.replace(/
 /** A number needs no quotes; whatever else comes is Postgres's to refuse. */
 const number = (value: unknown): string => (Number.isFinite(value) ? String(value) : quote(String(value)));
 
-const ELEMENTS: Record<ArrayType, { serialize: Serialize; parse: Parse }> = {
-  bool: { serialize: (value) => (value ? 't' : 'f'), parse: (text) => text === 't' },
-  int4: { serialize: number, parse: Number },
-  text: { serialize: (value) => quote(String(value)), parse: (text) => text },
-  int8: { serialize: number, parse: parseInt8 },
-  float8: { serialize: number, parse: Number },
-  timestamptz: { serialize: (value) => quote(serializeDate(value)), parse: (text) => new Date(text) },
-  uuid: { serialize: (value) => quote(String(value)), parse: (text) => text },
-  jsonb: { serialize: (value) => quote(serializeJson(value)), parse: (text) => JSON.parse(text) },
-};
+/** The types of elements, each with its OID and that of its arrays, for `sql.array(values, TYPES.bool.array)`. */
+export const TYPES = {
+  bool: { oid: 16, array: 1000, serialize: (value) => (value ? 't' : 'f'), parse: (text) => text === 't' },
+  int4: { oid: 23, array: 1007, serialize: number, parse: Number },
+  text: { oid: 25, array: 1009, serialize: (value) => quote(String(value)), parse: (text) => text },
+  int8: { oid: 20, array: 1016, serialize: number, parse: parseInt8 },
+  float8: { oid: 701, array: 1022, serialize: number, parse: Number },
+  timestamptz: {
+    oid: 1184,
+    array: 1185,
+    serialize: (value) => quote(serializeDate(value)),
+    parse: (text) => new Date(text),
+  },
+  uuid: { oid: 2950, array: 2951, serialize: (value) => quote(String(value)), parse: (text) => text },
+  jsonb: {
+    oid: 3802,
+    array: 3807,
+    serialize: (value) => quote(serializeJson(value)),
+    parse: (text) => JSON.parse(text),
+  },
+} satisfies Record<string, { oid: number; array: number; serialize: Serialize; parse: Parse }>;
+
+/** OIDs of array types by those of their elements, which the client's `sql.array(values)` looks up. */
+export const ARRAY_OF_ELEMENT: Readonly<Record<number, number>> = Object.fromEntries(
+  Object.values(TYPES).map(({ oid, array }) => [oid, array]),
+);
 
 /** An array as Postgres reads it; null and undefined become NULL. */
 function serializeArray(values: unknown, serialize: Serialize): string {
@@ -116,13 +102,13 @@ export function parseArray(text: string, parse: Parse): unknown[] {
 type ClientType = { to: number; from: number[]; serialize: Serialize; parse: Parse };
 
 const arrayTypes = Object.fromEntries(
-  (Object.keys(ARRAY_OF) as ArrayType[]).map((type): [string, ClientType] => [
+  Object.entries(TYPES).map(([type, { array, serialize, parse }]): [string, ClientType] => [
     `${type}Array`,
     {
-      to: ARRAY_OF[type],
-      from: [ARRAY_OF[type]],
-      serialize: (values) => serializeArray(values, ELEMENTS[type].serialize),
-      parse: (text) => parseArray(text, ELEMENTS[type].parse),
+      to: array,
+      from: [array],
+      serialize: (values) => serializeArray(values, serialize),
+      parse: (text) => parseArray(text, parse),
     },
   ]),
 );

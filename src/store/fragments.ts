@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from 'postgres';
 import type { HoldReason } from '../domain/hold.ts';
 import { below } from '../limits.ts';
-import { ARRAY_OF } from '../postgres/types.ts';
+import { TYPES } from '../postgres/types.ts';
 import type { Db } from './db.ts';
 import type { QueueName } from './outbox-rows.ts';
 
@@ -132,7 +132,7 @@ export const jobListAsJson = (sql: Sql): Fragment => sql`
   coalesce(json_agg(json_build_object('id', id, 'queue', queue, 'order_id', order_id, 'retailer_id', retailer_id,
     'run_at', run_at, 'relays', relays)), '[]')`;
 
-type ColumnType = keyof typeof ARRAY_OF;
+type ColumnType = keyof typeof TYPES;
 export type Column<Row> = readonly [name: string, type: ColumnType, pick: (row: Row) => unknown];
 
 /** Types whose arrays must be marked: the client takes an unmarked one for a single value. */
@@ -157,7 +157,7 @@ export function rowsOf<Row>(columns: readonly Column<Row>[]): (sql: Sql, rows: r
   return (sql, rows) => {
     const arrays = columns.map(([, type, pick]) => {
       const values = rows.map(pick);
-      return MARKED.has(type) ? sql.array(values as never[], ARRAY_OF[type]) : values;
+      return MARKED.has(type) ? sql.array(values as never[], TYPES[type].array) : values;
     });
     return sql(template, ...(arrays as never[]));
   };

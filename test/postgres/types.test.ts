@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ARRAY_OF, parseArray } from '../../src/postgres/types.ts';
+import { parseArray, TYPES } from '../../src/postgres/types.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 
 const { sql } = await useFreshDatabase({ migrated: false });
@@ -60,8 +60,8 @@ describe('arrays', () => {
     const flags = [true, false, null];
     const times = [new Date('2026-02-28T23:59:59.123Z'), null, new Date('1970-01-01T00:00:00Z')];
     const [row] = await sql`
-      select ${sql.array(flags, ARRAY_OF.bool)}::bool[] as flags,
-        ${sql.array(times, ARRAY_OF.timestamptz)}::timestamptz[] as times, ${sql.array(['a', 'b,"'])}::text[] as texts`;
+      select ${sql.array(flags, TYPES.bool.array)}::bool[] as flags,
+        ${sql.array(times, TYPES.timestamptz.array)}::timestamptz[] as times, ${sql.array(['a', 'b,"'])}::text[] as texts`;
     expect(row?.flags).toEqual(flags);
     expect(row?.times).toEqual(times);
     expect(row?.texts).toEqual(['a', 'b,"']);
@@ -70,8 +70,8 @@ describe('arrays', () => {
   it('keeps JSON values, strings not encoded twice', async () => {
     const values = [{ a: '"\\{},' }, 'text', 7, [1, [2]], true, null];
     const [row] = await sql`
-      select ${sql.array(values as never[], ARRAY_OF.jsonb)}::jsonb[] as back,
-        (${sql.array(values as never[], ARRAY_OF.jsonb)}::jsonb[])[2] #>> '{}' as second`;
+      select ${sql.array(values as never[], TYPES.jsonb.array)}::jsonb[] as back,
+        (${sql.array(values as never[], TYPES.jsonb.array)}::jsonb[])[2] #>> '{}' as second`;
     expect(row?.back).toEqual(values);
     expect(row?.second).toBe('text');
   });

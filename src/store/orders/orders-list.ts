@@ -121,34 +121,19 @@ export function ordersIn(sql: Sql, filter: OrderFilter, part: Fragment): Fragmen
   return looked(sql, part, sql`${status ? sql`status = ${status}` : sql`status <> 'void'`} and ${created}`);
 }
 
+const RARE: readonly OrderStatus[] = ['cancelled', 'expired', 'undeliverable', 'returned'];
+const UNDER_WAY: readonly OrderStatus[] = ['pending_dispatch', 'driver_assigned', 'picked_up'];
+
 /** A status of `orders_rare_by_update` as it is in that index; null for any other. */
-export function rareStatus(sql: Sql, status: OrderStatus | null): Fragment | null {
-  switch (status) {
-    case 'cancelled':
-      return sql`status = 'cancelled'`;
-    case 'expired':
-      return sql`status = 'expired'`;
-    case 'undeliverable':
-      return sql`status = 'undeliverable'`;
-    case 'returned':
-      return sql`status = 'returned'`;
-    default:
-      return null;
-  }
-}
+export const rareStatus = (sql: Sql, status: OrderStatus | null) => literalStatus(sql, status, RARE);
 
 /** A status of the partial index of all stores' orders that wait or are carried; null for any other. */
-export function statusUnderWay(sql: Sql, status: OrderStatus | null): Fragment | null {
-  switch (status) {
-    case 'pending_dispatch':
-      return sql`status = 'pending_dispatch'`;
-    case 'driver_assigned':
-      return sql`status = 'driver_assigned'`;
-    case 'picked_up':
-      return sql`status = 'picked_up'`;
-    default:
-      return null;
-  }
+export const statusUnderWay = (sql: Sql, status: OrderStatus | null) => literalStatus(sql, status, UNDER_WAY);
+
+function literalStatus(sql: Sql, status: OrderStatus | null, indexed: readonly OrderStatus[]): Fragment | null {
+  if (status === null || !indexed.includes(status)) return null;
+  const text = [`status = '${status}'`];
+  return sql(Object.assign(text, { raw: text }));
 }
 
 /**

@@ -11,4 +11,15 @@ export class Tally {
     if (count === 0) this.#counts.delete(name);
     else this.#counts.set(name, count);
   }
+
+  /** The result of work that counts while it lasts; null, without it, where a name has `most` under way. */
+  async run<T>(name: string, most: number, work: () => Promise<T>): Promise<T | null> {
+    if (this.of(name) >= most) return null;
+    this.add(name, 1);
+    try {
+      return await work();
+    } finally {
+      this.add(name, -1);
+    }
+  }
 }

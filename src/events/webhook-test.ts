@@ -1,5 +1,6 @@
 import { ServiceError } from '../domain/errors.ts';
 import { newId } from '../domain/ids.ts';
+import { Tally } from '../domain/tally.ts';
 import { resultForStore, WEBHOOK_TEST_TYPE, type WebhookOwner } from '../domain/webhook.ts';
 import { NO_FIELDS, refuseFields } from '../http/input.ts';
 import { asAvailable } from '../http/outcomes.ts';
@@ -29,22 +30,12 @@ export function webhookTestRoute(parts: {
   readonly now: () => number;
 }): Route<StoreReader> {
   const { stores, store, client, now } = parts;
-  const underWay = new Set<string>();
+  const underWay = new Tally();
   const count = createOwnerRate(
     WEBHOOK_TESTS_PER_MINUTE,
     60,
     `Webhooks may be tested ${WEBHOOK_TESTS_PER_MINUTE} times a minute; this time nothing was sent.`,
   );
-
-  async function inTurn<Result>({ id }: WebhookOwner, work: () => Promise<Result>): Promise<Result> {
-    if (underWay.has(id)) throw new ServiceError('rate_limited', 'A test is under way; this time nothing was sent.');
-    underWay.add(id);
-    try {
-      return await work();
-    } finally {
-      underWay.delete(id);
-    }
-  }
 
   return {
     method: 'post',
@@ -57,7 +48,7 @@ export function webhookTestRoute(parts: {
       const id = webhookIdOf(head);
       const owner = ownerOf(principal);
       await count(owner);
-      return inTurn(owner, async () => {
+      const reply = await underWay.run(owner.id, 1, async () => {
         const address = await asAvailable(store.findWebhookAddress(owner, id));
         if (!address) throw noSuchWebhook();
         const eventId = newId();
@@ -66,6 +57,8 @@ export function webhookTestRoute(parts: {
         const message = test.delivered ? 'Your server accepted the event.' : 'Your server did not accept the event.';
         return json(200, { success: true, message, test });
       });
+      if (!reply) throw new ServiceError('rate_limited', 'A test is under way; this time nothing was sent.');
+      return reply;
     },
   };
 }

@@ -2,6 +2,7 @@ import type { DriverPosition } from '../domain/driver.ts';
 import { isTrackingToken } from '../domain/ids.ts';
 import { networkOf } from '../domain/network.ts';
 import { isShown, shownPosition } from '../domain/shown-position.ts';
+import { Tally } from '../domain/tally.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import {
   below,
@@ -16,7 +17,6 @@ import { sharedReads } from '../shared-read.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveSocket, SocketBehaviour } from '../transport/live-socket.ts';
 import type { Transport } from '../transport/transport.ts';
-import { Lookups } from './lookups.ts';
 import { orderMessage, orderTopic, PONG, positionMessage } from './messages.ts';
 import { needsNoSocket } from './view.ts';
 import { ViewerPlaces } from './viewer-places.ts';
@@ -24,6 +24,11 @@ import { isNewer, newWatched, OrdersOfDrivers, type Viewer, type Watched } from 
 
 /** Most sockets on one order. Below MAX_TRACKING_SOCKETS, so that one shared link does not take all. */
 export const MAX_SOCKETS_PER_ORDER = 50;
+/**
+ * Most links from one network that are looked up at once for a socket; one more is refused with 503, so that a flood of
+ * unknown links does not take the statements of other people's pages.
+ */
+export const MAX_TRACKING_LOOKUPS_PER_ADDRESS = 500;
 /** Largest message from a customer's page in bytes. The page only ever sends `ping`. */
 const TRACKING_MESSAGE_BYTES = 64;
 /** Shortest time between two positions sent to one page. A car moves about 14 m meanwhile. */
@@ -258,14 +263,15 @@ function createAccept(parts: {
   readonly failed: (error: unknown) => void;
 }): SocketBehaviour<Viewer>['accept'] {
   const { store, places, now, failed } = parts;
-  const lookups = new Lookups();
+  const lookups = new Tally();
   const findByToken = sharedReads((token) => store.findTrackedByToken(token));
   return async ({ params: [token], remoteAddress }) => {
     if (token === undefined || !isTrackingToken(token)) return { refuse: 404 };
     const network = networkOf(remoteAddress);
     if (!places.isOpenTo(network)) return { refuse: 503 };
     try {
-      const found = await lookups.run(network, async () => ({ order: await findByToken(token) }));
+      const lookUp = async () => ({ order: await findByToken(token) });
+      const found = await lookups.run(network, MAX_TRACKING_LOOKUPS_PER_ADDRESS, lookUp);
       if (!found) return { refuse: 503 };
       if (!found.order) return { refuse: 404 };
       if (needsNoSocket(found.order, now())) return { refuse: 410 };

@@ -5,11 +5,11 @@ import { LIVE_READ_RETRY_MS, MAX_LIVE_READS } from '../../src/pages/latest-reade
 import {
   createTracking,
   MAX_SOCKETS_PER_ORDER,
+  MAX_TRACKING_LOOKUPS_PER_ADDRESS,
   POSITION_PUBLISH_MS,
   ROUTE_READ_MS,
   type Tracking,
 } from '../../src/tracking/live.ts';
-import { MAX_TRACKING_LOOKUPS_PER_ADDRESS } from '../../src/tracking/lookups.ts';
 import type { TrackingView } from '../../src/tracking/tracking-view.ts';
 import { ViewerPlaces } from '../../src/tracking/viewer-places.ts';
 import type { Viewer } from '../../src/tracking/watched.ts';

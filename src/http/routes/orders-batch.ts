@@ -1,13 +1,13 @@
 import { startInTurns } from '../../dispatch/batch-turns.ts';
 import { ERROR_CODES, ServiceError } from '../../domain/errors.ts';
 import { identityOf } from '../../domain/idempotency.ts';
+import { Tally } from '../../domain/tally.ts';
 import { below, MAX_JSON_BYTES, RETRY_AFTER_SECONDS } from '../../limits.ts';
 import type { RetailerKey } from '../../store/accounts/retailers.ts';
 import { errorFields, type Logger } from '../../telemetry.ts';
 import { json } from '../../transport/reply.ts';
 import type { Reply, Route, RouteRequest } from '../../transport/route.ts';
 import { type BatchedOrder, entriesOf, type GoodOrder, readEntries, within } from '../batch-input.ts';
-import { BatchesAtWork } from '../batches-at-work.ts';
 import { parsed } from '../input.ts';
 import type { Replays } from '../replays.ts';
 import { createOrders } from './batch-operation.ts';
@@ -31,6 +31,10 @@ below({ MAX_JSON_BYTES }, { MAX_BATCH_BYTES });
 /** What became of one order, as its own request would have been answered. */
 type Result = { readonly status: number; readonly success: boolean; readonly replayed?: boolean };
 
+const TOO_MANY_BATCHES = new ServiceError(
+  'rate_limited',
+  `Too many batches at once: your store may have ${MAX_BATCHES_PER_STORE} at work.`,
+);
 const INTERNAL = new ServiceError('internal', 'Something went wrong on our side. It is safe to try again.');
 
 /**
@@ -40,7 +44,7 @@ const INTERNAL = new ServiceError('internal', 'Something went wrong on our side.
 export function ordersBatch(parts: PlacingParts & { readonly logger: Pick<Logger, 'error'> }): Route<RetailerKey> {
   const { stores, rates, replays, dispatch, trackingUrl, isSandbox, logger } = parts;
   const { admission } = dispatch;
-  const batches = new BatchesAtWork(MAX_BATCHES_PER_STORE);
+  const batches = new Tally();
   return {
     method: 'post',
     pattern: '/orders/batch',
@@ -48,8 +52,9 @@ export function ordersBatch(parts: PlacingParts & { readonly logger: Pick<Logger
     shed: (head) => (isShed(head, stores, admission) ? TOO_MANY : null),
     authenticate: stores.authenticate,
     admit({ principal: { retailerId }, whenOver }) {
-      batches.begin(retailerId);
-      whenOver(() => batches.end(retailerId));
+      if (batches.of(retailerId) >= MAX_BATCHES_PER_STORE) throw TOO_MANY_BATCHES;
+      batches.add(retailerId, 1);
+      whenOver(() => batches.add(retailerId, -1));
       return null;
     },
     body: { contentTypes: ['application/json'], maxBytes: MAX_BATCH_BYTES, budget: 'small' },

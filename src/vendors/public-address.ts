@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { groupsOf, lastIPv4 } from '../domain/network.ts';
 
 type Range = readonly [network: string, prefix: number];
 
@@ -52,7 +53,7 @@ const loopbackV6 = listOf('ipv6', [['::1', 128]]);
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !notPublicV4.check(address, 'ipv4');
   if (!isPlainIPv6(address)) return false;
-  if (nat64.check(address, 'ipv6')) return isPublicAddress(embeddedIPv4(address));
+  if (nat64.check(address, 'ipv6')) return isPublicAddress(lastIPv4(groupsOf(address)));
   return globalV6.check(address, 'ipv6') && !notPublicV6.check(address, 'ipv6');
 }
 
@@ -64,15 +65,3 @@ export function isLoopbackAddress(address: string): boolean {
 }
 
 const isPlainIPv6 = (address: string): boolean => isIP(address) === 6 && !address.includes('%');
-
-/**
- * The last 32 bits of an IPv6 address as IPv4. The URL parser writes every notation as hexadecimal groups.
- */
-function embeddedIPv4(address: string): string {
-  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = '', tail] = canonical.split('::');
-  const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const after = groupsOf(tail ?? head);
-  const [high, low] = ['0', '0', ...after].slice(-2).map((group) => Number.parseInt(group, 16)) as [number, number];
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-}

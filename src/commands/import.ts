@@ -7,7 +7,7 @@ import { MAX_ORGANIZATION_STORES } from '../limits.ts';
 import { type ImportedStore, readImportFile } from './import-file.ts';
 import { importLines, type LineReport } from './import-report.ts';
 import { newKey } from './keys.ts';
-import { type CardOptions, cardFor, findStore, type LocatedStore, withCard } from './new-store.ts';
+import { type CardOptions, cardFor, findStore, type LocatedStore, retailerAt, withCard } from './new-store.ts';
 
 type ImportOptions = CardOptions & { organization?: string; dryRun?: boolean; json?: boolean };
 
@@ -67,27 +67,19 @@ async function createImport(
       ? { point: imported.point, source: 'given' }
       : await findStore(context, address);
     if (typeof located === 'string') return failure(line, 'address', NOWHERE[located]);
-    const id = newId();
+    const retailer = retailerAt(located.point, name, address, card);
     const { apiKey, key } = newKey(context);
     const about = { external_id: externalId, point: located.source };
     if (!options.dryRun) {
-      const retailer = {
-        id,
-        name,
-        address,
-        point: located.point,
-        stripeCustomerId: card?.customer ?? null,
-        stripePaymentMethodId: card?.paymentMethod ?? null,
-      };
       const more = { applicationId: newId(), contactEmail, organizationId, externalId };
       const isNew = await store.importStore(retailer, key, more);
       if (!isNew) return { line, status: 'exists' };
     }
     room--;
-    made.set(nameOf(imported), options.dryRun ? null : id);
+    made.set(nameOf(imported), options.dryRun ? null : retailer.id);
     return options.dryRun
       ? { line, status: 'would_create', ...about }
-      : { line, status: 'created', retailer_id: id, api_key: apiKey, ...about };
+      : { line, status: 'created', retailer_id: retailer.id, api_key: apiKey, ...about };
   }
 
   return async (read) => {

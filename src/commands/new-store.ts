@@ -34,14 +34,13 @@ export async function newRetailer(
   const card = cardFor(context, options);
   const { point, source } = await locateStore(context, address, options);
   if (source === 'zip_centroid') warnOfCenter(context);
-  return {
-    id: newId(),
-    name,
-    address,
-    point,
-    stripeCustomerId: card?.customer ?? null,
-    stripePaymentMethodId: card?.paymentMethod ?? null,
-  };
+  return retailerAt(point, name, address, card);
+}
+
+/** A store to be made at a place. */
+export function retailerAt(point: Point, name: string, address: string, card: Card | null): NewRetailer {
+  const { customer = null, paymentMethod = null } = card ?? {};
+  return { id: newId(), name, address, point, stripeCustomerId: customer, stripePaymentMethodId: paymentMethod };
 }
 
 /** Says that a store's point is that of its ZIP code. */

@@ -55,16 +55,15 @@ export async function findKeys({ sql }: Db, keyHashes: readonly string[]): Promi
   );
 }
 
-const retailerValues = (sql: Sql, r: NewRetailer) => sql`
+const addRetailer = (sql: Sql, r: NewRetailer, when: Fragment) => sql`
   insert into retailers (id, name, address, lat, lng, stripe_customer_id, stripe_payment_method_id)
-  values (${r.id}, ${r.name}, ${r.address}, ${r.point.lat}, ${r.point.lng}, ${r.stripeCustomerId},
-    ${r.stripePaymentMethodId})
-  on conflict (id) do nothing returning id`;
+  select ${r.id}::uuid, ${r.name}, ${r.address}, ${r.point.lat}::float8, ${r.point.lng}::float8,
+    ${r.stripeCustomerId}, ${r.stripePaymentMethodId} ${when} returning id`;
 
 /** Adds an active store with its first key. False where there is a store with this id. */
 export async function createRetailer({ sql }: Db, retailer: NewRetailer, key: NewKey): Promise<boolean> {
   const { count } = await sql`
-    with created as (${retailerValues(sql, retailer)})
+    with created as (${addRetailer(sql, retailer, sql`on conflict (id) do nothing`)})
     insert into api_keys (id, retailer_id, key_hash) select ${key.id}, id, ${key.keyHash} from created`;
   return count === 1;
 }
@@ -103,12 +102,7 @@ export async function approveApplication(
     with decided as (
       update retailer_applications set status = 'approved', decided_at = now(), retailer_id = ${retailer.id}
       where id = ${applicationId} and status = 'applied' returning id
-    ), created as (
-      insert into retailers (id, name, address, lat, lng, stripe_customer_id, stripe_payment_method_id)
-      select ${retailer.id}::uuid, ${retailer.name}, ${retailer.address}, ${retailer.point.lat}::float8,
-        ${retailer.point.lng}::float8, ${retailer.stripeCustomerId}, ${retailer.stripePaymentMethodId} from decided
-      returning id
-    )
+    ), created as (${addRetailer(sql, retailer, sql`from decided`)})
     insert into api_keys (id, retailer_id, key_hash) select ${key.id}::uuid, id, ${key.keyHash} from created
     returning id`;
   return rows.length === 1;

@@ -10,6 +10,7 @@ import {
   listOf,
   named,
   object,
+  operations,
   orNull,
   STRING,
   success,
@@ -58,59 +59,40 @@ const STOP = object({
   order_ids: listOf(ID),
 });
 
-const driver = { tag: 'Driver', secret: 'driver_token' } as const;
+const operation = operations({ tag: 'Driver', secret: 'driver_token', errors: ['rate_limited'] });
 
-export const setDuty: Operation = {
-  ...driver,
-  id: 'setDuty',
-  summary: 'Come on duty or go off duty',
+export const setDuty = operation('setDuty', 'Come on duty or go off duty', {
   body: schemas.driverDuty,
-  replies: { 200: success({ on_duty: BOOLEAN, on_duty_until: orNull(STRING) }) },
+  reply: { on_duty: BOOLEAN, on_duty_until: orNull(STRING) },
   errors: ['illegal_transition', 'rate_limited'],
-};
+});
 
-export const reportLocation: Operation = {
-  ...driver,
-  id: 'reportLocation',
-  summary: 'Report a position',
+export const reportLocation = operation('reportLocation', 'Report a position', {
   body: schemas.driverLocation,
-  replies: { 200: success({ taken: BOOLEAN }) },
-  errors: ['rate_limited'],
-};
+  reply: { taken: BOOLEAN },
+});
 
-export const getDriverState: Operation = {
-  ...driver,
-  id: 'getDriverState',
-  summary: "The driver's duty and order",
-  replies: {
-    200: success({
-      driver_id: ID,
-      driver_name: STRING,
-      on_duty: BOOLEAN,
-      on_duty_until: orNull(STRING),
-      capacity: INTEGER,
-      order: orNull(ORDER),
-      orders: listOf(ORDER),
-      stops: listOf(STOP),
-      version: STRING,
-      wait_at: orNull(object({ lat: { type: 'number' }, lng: { type: 'number' }, name: orNull(STRING) })),
-    }),
+export const getDriverState = operation('getDriverState', "The driver's duty and order", {
+  reply: {
+    driver_id: ID,
+    driver_name: STRING,
+    on_duty: BOOLEAN,
+    on_duty_until: orNull(STRING),
+    capacity: INTEGER,
+    order: orNull(ORDER),
+    orders: listOf(ORDER),
+    stops: listOf(STOP),
+    version: STRING,
+    wait_at: orNull(object({ lat: { type: 'number' }, lng: { type: 'number' }, name: orNull(STRING) })),
   },
-  errors: ['rate_limited'],
-};
+});
 
-export const getDriverDay: Operation = {
-  ...driver,
-  id: 'getDriverDay',
-  summary: 'What the driver did and earned today',
+export const getDriverDay = operation('getDriverDay', 'What the driver did and earned today', {
   query: schemas.driverDay,
-  replies: {
-    200: success({
-      day: object({ deliveries: INTEGER, returns: INTEGER, earnings_cents: INTEGER, held_cents: INTEGER }),
-    }),
+  reply: {
+    day: object({ deliveries: INTEGER, returns: INTEGER, earnings_cents: INTEGER, held_cents: INTEGER }),
   },
-  errors: ['rate_limited'],
-};
+});
 
 /** An action on an order, with what is sent beside it. */
 function action(

@@ -8,13 +8,13 @@ import {
   listOf,
   named,
   object,
+  operations,
   orNull,
   STRING,
   success,
   TIME,
 } from '../http/openapi/schema.ts';
 import { schemas } from '../http/schemas.ts';
-import type { Operation } from '../transport/operation.ts';
 
 /** What `/openapi.json` says of the routes of webhooks. */
 
@@ -49,93 +49,52 @@ const DELIVERY = named(
   }),
 );
 
-const webhooks = { tag: 'Webhooks', secret: 'read_key' } as const;
 const ofOne = ['not_found', 'rate_limited'] as const;
+const operation = operations({ tag: 'Webhooks', secret: 'read_key', errors: ofOne });
 
-export const listWebhooks: Operation = {
-  ...webhooks,
-  id: 'listWebhooks',
-  summary: 'List webhooks',
-  replies: { 200: success({ webhooks: listOf(WEBHOOK) }) },
+export const listWebhooks = operation('listWebhooks', 'List webhooks', {
+  reply: { webhooks: listOf(WEBHOOK) },
   errors: ['rate_limited'],
-};
+});
 
-export const addWebhook: Operation = {
-  ...webhooks,
-  id: 'addWebhook',
-  summary: 'Add a webhook',
+export const addWebhook = operation('addWebhook', 'Add a webhook', {
   description: 'The reply has the signing secret, which is in no later one.',
   body: named('AddWebhook', schemas.addWebhook),
   replies: { 201: success({ webhook: NEW_WEBHOOK }) },
   errors: ['illegal_transition', 'rate_limited'],
-};
+});
 
-export const getWebhook: Operation = {
-  ...webhooks,
-  id: 'getWebhook',
-  summary: 'Read one webhook',
-  replies: { 200: success({ webhook: WEBHOOK }) },
-  errors: ofOne,
-};
+export const getWebhook = operation('getWebhook', 'Read one webhook', { reply: { webhook: WEBHOOK } });
 
-export const changeWebhook: Operation = {
-  ...webhooks,
-  id: 'changeWebhook',
-  summary: 'Change a webhook',
+export const changeWebhook = operation('changeWebhook', 'Change a webhook', {
   description: 'What is left out stays.',
   body: named('ChangeWebhook', schemas.changeWebhook),
-  replies: { 200: success({ webhook: WEBHOOK }) },
-  errors: ofOne,
-};
+  reply: { webhook: WEBHOOK },
+});
 
-export const removeWebhook: Operation = {
-  ...webhooks,
-  id: 'removeWebhook',
-  summary: 'Remove a webhook',
-  replies: { 200: success({ message: STRING }) },
-  errors: ofOne,
-};
+export const removeWebhook = operation('removeWebhook', 'Remove a webhook', { reply: { message: STRING } });
 
-export const rotateWebhookSecret: Operation = {
-  ...webhooks,
-  id: 'rotateWebhookSecret',
-  summary: 'Make a new signing secret',
+export const rotateWebhookSecret = operation('rotateWebhookSecret', 'Make a new signing secret', {
   description: 'Until `old_secret_until` every request is signed by both.',
   body: schemas.noFields,
-  replies: { 200: success({ webhook: NEW_WEBHOOK }) },
-  errors: ofOne,
-};
+  reply: { webhook: NEW_WEBHOOK },
+});
 
-export const testWebhook: Operation = {
-  ...webhooks,
-  id: 'testWebhook',
-  summary: 'Send a test and read what your server answered',
+export const testWebhook = operation('testWebhook', 'Send a test and read what your server answered', {
   body: schemas.noFields,
-  replies: {
-    200: success({ message: STRING, test: object({ event_id: ID, delivered: BOOLEAN, result: STRING }) }),
-  },
-  errors: ofOne,
-};
+  reply: { message: STRING, test: object({ event_id: ID, delivered: BOOLEAN, result: STRING }) },
+});
 
-export const listDeliveries: Operation = {
-  ...webhooks,
-  id: 'listDeliveries',
-  summary: 'List what a webhook was told, newest first',
+export const listDeliveries = operation('listDeliveries', 'List what a webhook was told, newest first', {
   query: schemas.listDeliveries,
   replies: { 200: named('DeliveryPage', success({ deliveries: listOf(DELIVERY), next_cursor: orNull(STRING) })) },
-  errors: ofOne,
-};
+});
 
-export const replayDelivery: Operation = {
-  ...webhooks,
-  id: 'replayDelivery',
-  summary: 'Send a delivery again',
+export const replayDelivery = operation('replayDelivery', 'Send a delivery again', {
   description: 'With the same id and body, and for another day.',
   body: schemas.noFields,
-  replies: {
-    200: success({
-      delivery: named('ReplayedDelivery', object({ id: ID, status: { type: 'string', const: 'pending' } })),
-    }),
+  reply: {
+    delivery: named('ReplayedDelivery', object({ id: ID, status: { type: 'string', const: 'pending' } })),
   },
   errors: [...ofOne, 'illegal_transition'],
-};
+});

@@ -7,14 +7,13 @@ import {
   listOf,
   named,
   object,
+  operations,
   orNull,
   POINT,
   STRING,
-  success,
   TIME,
 } from '../http/openapi/schema.ts';
 import { schemas } from '../http/schemas.ts';
-import type { Operation } from '../transport/operation.ts';
 
 /** What `/openapi.json` says of the tracking page's data: `TrackingView`. */
 
@@ -57,36 +56,28 @@ const VIEW = named(
   }),
 );
 
-export const getTracking: Operation = {
-  id: 'getTracking',
-  tag: 'Tracking',
-  summary: 'What the customer may know of an order',
-  secret: 'tracking_token',
-  replies: { 200: success({ order: VIEW }) },
-  errors: ['not_found', 'gone'],
-};
+const operation = operations({ tag: 'Tracking', secret: 'tracking_token', errors: ['not_found', 'gone'] });
 
-export const getTrackingPhoto: Operation = {
-  id: 'getTrackingPhoto',
-  tag: 'Tracking',
-  summary: 'The photo of the handover',
-  secret: 'tracking_token',
+export const getTracking = operation('getTracking', 'What the customer may know of an order', {
+  reply: { order: VIEW },
+});
+
+export const getTrackingPhoto = operation('getTrackingPhoto', 'The photo of the handover', {
   replies: { 200: { contentType: 'image/jpeg' } },
-  errors: ['not_found', 'gone'],
-};
+});
 
 const { dropoff_instructions, leave_at_door } = schemas.changeDropoff.properties;
 
-export const changeDropoffNotes: Operation = {
-  id: 'changeDropoffNotes',
-  tag: 'Tracking',
-  summary: "Change the customer's notes for the door, until the pickup",
-  description: 'Both fields replace what is there. Null and an empty text are no instructions.',
-  secret: 'tracking_token',
-  body: named('ChangeDropoff', {
-    ...schemas.changeDropoff,
-    properties: { dropoff_instructions: orNull(dropoff_instructions), leave_at_door },
-  }),
-  replies: { 200: success({ order: VIEW }) },
-  errors: ['not_found', 'gone', 'illegal_transition', 'rate_limited'],
-};
+export const changeDropoffNotes = operation(
+  'changeDropoffNotes',
+  "Change the customer's notes for the door, until the pickup",
+  {
+    description: 'Both fields replace what is there. Null and an empty text are no instructions.',
+    body: named('ChangeDropoff', {
+      ...schemas.changeDropoff,
+      properties: { dropoff_instructions: orNull(dropoff_instructions), leave_at_door },
+    }),
+    reply: { order: VIEW },
+    errors: ['not_found', 'gone', 'illegal_transition', 'rate_limited'],
+  },
+);

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../transport/operation.ts';
+import type { JsonSchema, Operation } from '../../transport/operation.ts';
 
 /** The parts of which schemas of replies are made. Descriptions and examples are in `field-texts.ts`. */
 
@@ -55,3 +55,16 @@ export function orNull(schema: JsonSchema): JsonSchema {
 export function success(properties: Properties, optional: Properties = {}): JsonSchema {
   return object({ success: { type: 'boolean', const: true }, ...properties }, optional);
 }
+
+/**
+ * Makes operations. What one says of itself goes before what is shared.
+ *
+ * @returns takes for `reply` the properties of a 200 beside `success`, and `replies` for any other
+ */
+export const operations =
+  (shared: Pick<Operation, 'tag' | 'secret' | 'errors'>) =>
+  (
+    id: string,
+    summary: string,
+    { reply = {}, ...own }: { readonly reply?: Properties } & Partial<Operation>,
+  ): Operation => ({ ...shared, id, summary, replies: { 200: success(reply) }, ...own });

@@ -1,14 +1,6 @@
 import type { LastWord } from './last-word.ts';
 
-export type Hearing = {
-  /**
-   * The moment up to which every change is heard of that was committed since `sinceMs`, in milliseconds of the
-   * clock; `-Infinity` where that is not known. Whoever asks keeps the answer fresh.
-   */
-  upToMs(sinceMs: number): number;
-  /** Listening began anew, so notices may have been missed. */
-  interrupted(): void;
-};
+export type Hearing = ReturnType<typeof createHearing>;
 
 /**
  * Knows how far the notices are heard, by words that this process sends itself while somebody asks: one that
@@ -16,7 +8,7 @@ export type Hearing = {
  *
  * @param everyMs shortest time between two words
  */
-export function createHearing(lastWord: Pick<LastWord, 'caughtUp'>, everyMs: number, now: () => number): Hearing {
+export function createHearing(lastWord: Pick<LastWord, 'caughtUp'>, everyMs: number, now: () => number) {
   let interruptions = 0;
   /** Before the first word came back, it is not certain that this process listened. */
   let listensSinceMs = Number.POSITIVE_INFINITY;
@@ -36,10 +28,15 @@ export function createHearing(lastWord: Pick<LastWord, 'caughtUp'>, everyMs: num
   }
 
   return {
-    upToMs(sinceMs) {
+    /**
+     * The moment up to which every change is heard of that was committed since `sinceMs`, in milliseconds of the
+     * clock; `-Infinity` where that is not known. Whoever asks keeps the answer fresh.
+     */
+    upToMs(sinceMs: number) {
       if (!isSaying && now() - saidMs >= everyMs) void say();
       return sinceMs >= listensSinceMs ? heardUpToMs : Number.NEGATIVE_INFINITY;
     },
+    /** Listening began anew, so notices may have been missed. */
     interrupted() {
       interruptions++;
       listensSinceMs = Number.POSITIVE_INFINITY;

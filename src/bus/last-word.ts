@@ -12,15 +12,7 @@ const MAX_WORDS_LOST = 3;
  */
 const MOST_WORDS_LOST = 16 * MAX_WORDS_LOST;
 
-export type LastWord = {
-  /**
-   * Whether every notice that was committed before this call has been heard. False where that is not known in
-   * time: the database is away, or listening was interrupted. Never rejects.
-   */
-  caughtUp(): Promise<boolean>;
-  /** To be called with each word that comes back. */
-  heard(word: string): void;
-};
+export type LastWord = ReturnType<typeof createLastWord>;
 
 /**
  * Finds out whether the notices are heard up to now: the process sends itself a word, and Postgres delivers
@@ -36,7 +28,7 @@ export function createLastWord(
   say: (word: string) => Promise<unknown>,
   bounds: { readonly waitMs: number; readonly pauseMs: number },
   deaf: () => void = () => undefined,
-): LastWord {
+) {
   let said = 0;
   let lost = 0;
   let most = MAX_WORDS_LOST;
@@ -71,13 +63,18 @@ export function createLastWord(
   }
 
   return {
-    caughtUp() {
+    /**
+     * Whether every notice that was committed before this call has been heard. False where that is not known in
+     * time: the database is away, or listening was interrupted. Never rejects.
+     */
+    caughtUp(): Promise<boolean> {
       if (next) return next;
       next = free.then(ask);
       free = next.then(() => delay(bounds.pauseMs, undefined, { ref: false }));
       return next;
     },
-    heard(word) {
+    /** To be called with each word that comes back. */
+    heard(word: string) {
       lost = 0;
       most = MAX_WORDS_LOST;
       // In a later turn, so that what began to listen again just before the word is told so first.

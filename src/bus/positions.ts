@@ -11,12 +11,7 @@ const SUBSCRIBE_WAIT_MS = 2_000;
 /** Most positions in one message between processes. */
 export const MAX_POSITION_OUTBOX = 5_000;
 
-export type PositionBus = {
-  /** Queues a position for the other API processes; only the newest one of each driver is sent. */
-  share(position: DriverPosition): void;
-  /** Sends what is left. The connections stay open for their owner to close. */
-  close(): void;
-};
+export type PositionBus = Awaited<ReturnType<typeof createPositionBus>>;
 
 const CHANNEL = 'sameday:positions';
 
@@ -32,7 +27,7 @@ export async function createPositionBus(
   processId: string,
   received: (position: DriverPosition) => void,
   logger: Logger,
-): Promise<PositionBus> {
+) {
   const pending = new Map<string, DriverPosition>();
   // Only this process's messages begin so, which tells them apart before they are parsed.
   const ours = `{"from":${JSON.stringify(processId)},`;
@@ -60,10 +55,12 @@ export async function createPositionBus(
   };
   const timer = setInterval(flush, POSITION_BROADCAST_MS);
   return {
-    share(position) {
+    /** Queues a position for the other API processes; only the newest one of each driver is sent. */
+    share(position: DriverPosition) {
       if (pending.size >= MAX_POSITION_OUTBOX && !pending.has(position.driverId)) flush();
       pending.set(position.driverId, position);
     },
+    /** Sends what is left. The connections stay open for their owner to close. */
     close() {
       clearInterval(timer);
       flush();

@@ -1,11 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-export type Batches = {
-  add(ids: readonly string[]): void;
-  /** Starts no further batch. */
-  close(): void;
-};
-
 /**
  * Handles ids in batches, one batch at a time. Ids that arrive while a batch is handled share the next one,
  * each of them once. A storm of notices so costs only as many reads as the database can answer one after
@@ -19,7 +13,7 @@ export function createBatches(
   bounds: { readonly maxBatch: number; readonly maxWaiting: number; readonly retryMs: number },
   failed: (error: unknown) => boolean,
   overflown: () => void,
-): Batches {
+) {
   const pending = new Set<string>();
   let running = false;
   let isClosed = false;
@@ -48,10 +42,11 @@ export function createBatches(
   }
 
   return {
-    add(ids) {
+    add(ids: readonly string[]) {
       put(ids);
       if (!running) void run();
     },
+    /** Starts no further batch. */
     close() {
       isClosed = true;
     },

@@ -22,16 +22,7 @@ below({ MAX_WAITING_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS });
 atMost({ '2 × MAX_LATER_ORDERS': 2 * MAX_LATER_ORDERS }, { MAX_WAITING_ORDERS });
 atMost({ '2 × MAX_LATER_ORDERS_PER_RETAILER': 2 * MAX_LATER_ORDERS_PER_RETAILER }, { MAX_WAITING_ORDERS_PER_RETAILER });
 
-export type WaitingRoom = {
-  /**
-   * Takes a place for an order that is about to be committed without a driver; false if there is none.
-   *
-   * @param isLater whether it is to wait for its time; such orders count as waiting ones, and have less room
-   */
-  enter(retailerId: string, isLater?: boolean): boolean;
-  /** Gives the place back: the matcher counts the order now, or it was not created. */
-  leave(retailerId: string, isLater?: boolean): void;
-};
+export type WaitingRoom = ReturnType<typeof createWaitingRoom>;
 
 /** Most orders without a driver, and of these most that wait for their time; of all stores, and of one. */
 export type WaitingBounds = {
@@ -42,12 +33,17 @@ export type WaitingBounds = {
 };
 
 /** Bounds the orders that wait for a driver or for their time, including those whose commit is in flight. */
-export function createWaitingRoom(matcher: Matcher, bounds: WaitingBounds): WaitingRoom {
+export function createWaitingRoom(matcher: Matcher, bounds: WaitingBounds) {
   const all = new Committing();
   const later = new Committing();
 
   return {
-    enter(retailerId, isLater = false) {
+    /**
+     * Takes a place for an order that is about to be committed without a driver; false if there is none.
+     *
+     * @param isLater whether it is to wait for its time; such orders count as waiting ones, and have less room
+     */
+    enter(retailerId: string, isLater = false) {
       const laterOrders = matcher.laterCount() + later.total;
       const laterOfRetailer = matcher.laterCountOf(retailerId) + later.of(retailerId);
       if (isLater && (laterOrders >= bounds.maxLater || laterOfRetailer >= bounds.maxLaterPerStore)) return false;
@@ -58,7 +54,8 @@ export function createWaitingRoom(matcher: Matcher, bounds: WaitingBounds): Wait
       if (isLater) later.add(retailerId, 1);
       return true;
     },
-    leave(retailerId, isLater = false) {
+    /** Gives the place back: the matcher counts the order now, or it was not created. */
+    leave(retailerId: string, isLater = false) {
       all.add(retailerId, -1);
       if (isLater) later.add(retailerId, -1);
       if (all.of(retailerId) === 0) matcher.forgetShares(retailerId);

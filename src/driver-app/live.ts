@@ -46,22 +46,7 @@ const REPLACED = 4409;
 const TRY_AGAIN_LATER = 1013;
 const ELSEWHERE = 'connected from elsewhere';
 
-export type DriverLive = {
-  readonly behaviour: SocketBehaviour<DriverSession>;
-  /** Sends the driver's state again. Costs nothing where the driver is not connected here; never throws. */
-  driverChanged(driverId: string): void;
-  /**
-   * Sends the driver's state again where they have come to a place that shows more of it. Costs a look into a map where
-   * nothing is withheld; never throws.
-   */
-  driverMoved(position: DriverPosition): void;
-  /** The driver has another token: a socket that signed in with the one before is closed. Never throws. */
-  tokenChanged(driverId: string): void;
-  /** Reads the state of every connected driver again, for when notices may have been missed. */
-  everythingChanged(): void;
-  connected(): number;
-  close(): void;
-};
+export type DriverLive = ReturnType<typeof createDriverLive>;
 
 /**
  * A driver's phone over a WebSocket, as JSON messages. Up: `{"type":"hello","token","since_ms","connection"}`
@@ -84,7 +69,7 @@ export function createDriverLive(parts: {
   readonly now: () => number;
   readonly clock: Clock;
   readonly failed: (error: unknown) => void;
-}): DriverLive {
+}) {
   const { drivers, actions, positions, store, allowances, now, clock, failed } = parts;
   const lobby = new Lobby();
   const signedIn = new Map<string, DriverSocket>();
@@ -235,10 +220,17 @@ export function createDriverLive(parts: {
       },
       message,
       closed,
-    },
+    } satisfies SocketBehaviour<DriverSession>,
+    /** Sends the driver's state again. Costs nothing where the driver is not connected here; never throws. */
     driverChanged: readAgain,
+    /**
+     * Sends the driver's state again where they have come to a place that shows more of it. Costs a look into a map
+     * where nothing is withheld; never throws.
+     */
     driverMoved,
+    /** The driver has another token: a socket that signed in with the one before is closed. Never throws. */
     tokenChanged: readAgain,
+    /** Reads the state of every connected driver again, for when notices may have been missed. */
     everythingChanged() {
       for (const driverId of signedIn.keys()) void reader.request(driverId);
     },

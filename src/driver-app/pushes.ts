@@ -16,12 +16,7 @@ below({ MAX_PUSH_BATCH }, { MAX_PUSHES_WAITING });
 below({ PUSH_CONCURRENCY }, { WEBHOOK_CONCURRENCY });
 
 /** Rings drivers' phones. A push is a convenience: one that cannot be sent is lost, and counted. */
-export type Pushes = {
-  /** Has the driver's phones told. Returns at once and never throws; of several the last is told. */
-  tell(driverId: string, kind: PushKind): void;
-  /** Begins no further push. */
-  close(): void;
-};
+export type Pushes = ReturnType<typeof createPushes>;
 
 /**
  * Reads where drivers are rung in batches, one at a time and PUSH_READ_MS apart, so that many orders cost few
@@ -35,7 +30,7 @@ export function createPushes(parts: {
   readonly send: PushSender;
   readonly observe: (outcome: PushOutcome | 'dropped') => void;
   readonly failed: (error: unknown) => void;
-}): Pushes {
+}) {
   const { store, observe, failed } = parts;
   const unread = new Map<string, PushKind>();
   const unsent: { readonly phone: PushSubscription; readonly kind: PushKind }[] = [];
@@ -86,13 +81,15 @@ export function createPushes(parts: {
   }
 
   return {
-    tell(driverId, kind) {
+    /** Has the driver's phones told. Returns at once and never throws; of several the last is told. */
+    tell(driverId: string, kind: PushKind) {
       if (isClosed) return;
       if (unread.size + unsent.length >= MAX_PUSHES_WAITING) return observe('dropped');
       unread.delete(driverId);
       unread.set(driverId, kind);
       if (!isReading) void read();
     },
+    /** Begins no further push. */
     close() {
       isClosed = true;
       clearTimeout(timer);

@@ -15,12 +15,6 @@ export const EVENT_SWEEP_MS = 2_000;
 below({ EVENT_TURN_MS }, { EVENT_YIELD_MS });
 below({ EVENT_YIELD_MS }, { EVENT_SWEEP_MS });
 
-export type EventWriter = {
-  /** Events may be without a number: gives them theirs soon, however often it is called. */
-  wake(): void;
-  close(): Promise<void>;
-};
-
 /**
  * Gives the events that stores are told of their numbers, and relays the jobs of their webhooks. A turn comes
  * at once after a time without any, and then each EVENT_TURN_MS; while jobs yield to orders, each
@@ -35,7 +29,7 @@ export function startEventWriter(
   relay: Pick<Relay, 'relay'>,
   pace: Pick<JobPace, 'isYielding'>,
   logger: Logger,
-): EventWriter {
+) {
   /** Whether events may be without a number. */
   let isOwed = true;
   let hasWebhooks = true;
@@ -84,6 +78,7 @@ export function startEventWriter(
 
   schedule();
   return {
+    /** Events may be without a number: gives them theirs soon, however often it is called. */
     wake() {
       if (isOwed) return;
       isOwed = true;

@@ -14,14 +14,7 @@ const CONTENT_TYPES: Record<string, string> = {
 /** File names hold a hash of the content, so the content of a name never changes. */
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
 
-export type Assets = {
-  /**
-   * The path of a built file by the name of its source, such as `track.js`. Throws where it was not built.
-   */
-  path(source: string): string;
-  /** The file of that hashed name; null where there is none. */
-  serve(name: string, acceptEncoding: string): Reply | null;
-};
+export type Assets = ReturnType<typeof loadAssets>;
 
 /**
  * The built browser files, read once into memory (a few megabytes, most of them those of `/docs`), with a gzipped
@@ -29,7 +22,7 @@ export type Assets = {
  *
  * @param directory where `scripts/build-web.mjs` wrote; throws where its manifest is missing
  */
-export function loadAssets(directory: string): Assets {
+export function loadAssets(directory: string) {
   const manifest = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as Record<string, string>;
   const files = new Map<string, { contentType: string; plain: Buffer; gzipped: Buffer }>();
   for (const name of readdirSync(directory)) {
@@ -39,12 +32,16 @@ export function loadAssets(directory: string): Assets {
     files.set(name, { contentType, plain, gzipped: gzipSync(plain) });
   }
   return {
-    path(source) {
+    /**
+     * The path of a built file by the name of its source, such as `track.js`. Throws where it was not built.
+     */
+    path(source: string) {
       const name = manifest[source];
       if (!name) throw new Error(`the built pages lack ${source}; build them first`);
       return `/assets/${name}`;
     },
-    serve(name, acceptEncoding) {
+    /** The file of that hashed name; null where there is none. */
+    serve(name: string, acceptEncoding: string): Reply | null {
       const file = files.get(name);
       if (!file) return null;
       const gzip = acceptsGzip(acceptEncoding);

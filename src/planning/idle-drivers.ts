@@ -17,22 +17,7 @@ const IDLE_ROUND_MS = 30_000;
 
 below({ DEMAND_REFRESH_MS }, { PLANNER_DEMAND_MS });
 
-export type IdleDrivers = {
-  /**
-   * Asks drivers to wait where the planner wants them, and ends what is over: the driver came, or carries
-   * something, or is off duty, or did not come in IDLE_WAIT_MS. Only one who may be given an order now is
-   * asked, at most once in IDLE_WAIT_PAUSE_MS, and one at a time is on the way to a place. Does nothing for
-   * a process that lost the lease. To be called some times a minute, also without waits.
-   *
-   * @throws what the store throws; then the next call tries again
-   */
-  ask(waits: readonly Wait[], lease: Lease): Promise<void>;
-  /**
-   * Where orders are expected; empty where idle drivers are not asked. The same list until it is read again,
-   * each DEMAND_REFRESH_MS. Never throws: where it cannot be read, the one before stays.
-   */
-  expected(): Promise<readonly ExpectedOrders[]>;
-};
+export type IdleDrivers = ReturnType<typeof createIdleDrivers>;
 
 /** @param parts.isOn the operator's setting */
 export function createIdleDrivers(parts: {
@@ -41,7 +26,7 @@ export function createIdleDrivers(parts: {
   readonly isOn: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-}): IdleDrivers {
+}) {
   const { store, matcher, clock } = parts;
   const demand = createDemand(parts);
   /** What drivers were asked within IDLE_WAIT_PAUSE_MS. */
@@ -87,7 +72,15 @@ export function createIdleDrivers(parts: {
   }
 
   return {
-    async ask(waits, lease) {
+    /**
+     * Asks drivers to wait where the planner wants them, and ends what is over: the driver came, or carries
+     * something, or is off duty, or did not come in IDLE_WAIT_MS. Only one who may be given an order now is
+     * asked, at most once in IDLE_WAIT_PAUSE_MS, and one at a time is on the way to a place. Does nothing for
+     * a process that lost the lease. To be called some times a minute, also without waits.
+     *
+     * @throws what the store throws; then the next call tries again
+     */
+    async ask(waits: readonly Wait[], lease: Lease) {
       if (!parts.isOn) return;
       if (lease.epoch !== epoch) await takeOver(lease);
       const nowMs = clock.now();
@@ -108,6 +101,10 @@ export function createIdleDrivers(parts: {
         if (changed.includes(driverId)) asked.set(driverId, { driverId, place, askedMs: nowMs, isOver: false });
       }
     },
+    /**
+     * Where orders are expected; empty where idle drivers are not asked. The same list until it is read again,
+     * each DEMAND_REFRESH_MS. Never throws: where it cannot be read, the one before stays.
+     */
     expected: async () => (parts.isOn ? demand.read() : []),
   };
 }

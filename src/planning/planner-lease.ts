@@ -16,14 +16,7 @@ export const PLANNER_LEASE_MARGIN_MS = 500;
 below({ PLANNER_LEASE_RENEW_MS }, { PLANNER_LEASE_MS });
 below({ PLANNER_LEASE_MARGIN_MS }, { PLANNER_LEASE_MS });
 
-export type PlannerLease = {
-  /** The right to plan; null while another process has it, or while nobody knows. */
-  current(): Lease | null;
-  /** A command was refused: another process plans. */
-  lost(lease: Lease): void;
-  /** Gives the right back. */
-  close(): Promise<void>;
-};
+export type PlannerLease = ReturnType<typeof keepPlannerLease>;
 
 /**
  * Takes the right to plan and keeps it. It counts from when a renewal was sent and by a clock that only goes
@@ -38,7 +31,7 @@ export function keepPlannerLease(parts: {
   readonly nowMs: () => number;
   readonly changed: (lease: Lease | null) => void;
   readonly logger: Logger;
-}): PlannerLease {
+}) {
   const { store, nowMs, changed, logger } = parts;
   const report = atMostEvery(LOSS_REPORT_MS, (error: unknown) =>
     logger.warn({ err: errorFields(error) }, 'the right to plan could not be asked for'),
@@ -87,13 +80,16 @@ export function keepPlannerLease(parts: {
   next();
 
   return {
-    current() {
+    /** The right to plan; null while another process has it, or while nobody knows. */
+    current(): Lease | null {
       if (held && nowMs() >= untilMs) set(null);
       return held;
     },
-    lost(lease) {
+    /** A command was refused: another process plans. */
+    lost(lease: Lease) {
       if (held?.epoch === lease.epoch) set(null);
     },
+    /** Gives the right back. */
     async close() {
       isClosed = true;
       clearTimeout(timer);

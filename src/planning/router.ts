@@ -19,15 +19,7 @@ export type TableOfPlaces = {
   readonly destinations: readonly number[];
 };
 
-export type Router = {
-  /**
-   * How long a car takes from each source to each destination. Never throws, and takes no longer than the
-   * time-out.
-   */
-  table(of: TableOfPlaces): Promise<RouterTable>;
-  /** Ends calls in progress. */
-  close(): void;
-};
+export type Router = ReturnType<typeof createRouter>;
 
 /** URI or body too large for the server or a proxy in front of it; OSRM itself says 400. */
 const REFUSED: readonly number[] = [400, 413, 414];
@@ -39,16 +31,21 @@ const REFUSED: readonly number[] = [400, 413, 414];
  *
  * @param options.url base URL; a query in it, such as an access key, is kept
  */
-export function createRouter(options: { readonly url: string; readonly timeoutMs?: number }): Router {
+export function createRouter(options: { readonly url: string; readonly timeoutMs?: number }) {
   const { url, timeoutMs = ROUTER_TIMEOUT_MS } = options;
   const closing = new AbortController();
   return {
-    async table(of) {
+    /**
+     * How long a car takes from each source to each destination. Never throws, and takes no longer than the
+     * time-out.
+     */
+    async table(of: TableOfPlaces): Promise<RouterTable> {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]);
       const reply = await getJson(tableUrl(url, of), signal);
       if (reply?.status === 200) return readTable(reply.body, of);
       return { kind: reply && REFUSED.includes(reply.status) ? 'refused' : 'unavailable' };
     },
+    /** Ends calls in progress. */
     close: () => closing.abort(),
   };
 }

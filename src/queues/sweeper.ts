@@ -57,12 +57,6 @@ export type SweeperStore = Pick<
   | 'endPausesAhead'
 >;
 
-export type Sweeper = {
-  /** Sweeps within OUTBOX_SWEEP_SOON_MS and the time of a sweep, however often it is called. */
-  sweepSoon(): void;
-  close(): Promise<void>;
-};
-
 /**
  * Relays owed jobs again: a process died before it handed them over, a queue lost them or had no room, or
  * they used up their attempts. Also has declined charges tried again whose time has come, tries receivers
@@ -74,7 +68,7 @@ export function startSweeper(
   { relay, openQueues, roomUntil }: Pick<Relay, 'relay' | 'openQueues' | 'roomUntil'>,
   jobLoss: JobLossCheck,
   logger: Logger,
-): Sweeper {
+) {
   let running: Promise<void> | null = null;
   let timer = setTimeout(next, OUTBOX_SWEEP_MS);
   let isSoon = false;
@@ -147,6 +141,7 @@ export function startSweeper(
   }
 
   return {
+    /** Sweeps within OUTBOX_SWEEP_SOON_MS and the time of a sweep, however often it is called. */
     sweepSoon() {
       if (isSoon || isClosed) return;
       isSoon = true;

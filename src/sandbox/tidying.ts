@@ -40,21 +40,11 @@ type TidyingParts = {
   readonly clock: Clock;
 };
 
-export type Tidying = {
-  /**
-   * The operation with a look at its outcomes: an order that was asked for again is no surplus. After a load
-   * test with one body the next equal request gets an order of the load whose reply was cut off.
-   */
-  heed(place: PlaceRequest): PlaceRequest;
-  /** Waits for the statement in flight. */
-  close(): Promise<void>;
-};
-
 /**
  * Keeps the sandbox usable after a load test: its few drivers serve the oldest order first, so tens of
  * thousands of them would hold up the next one for hours.
  */
-export function startTidying({ logger, ...parts }: TidyingParts & { readonly logger: Logger }): Tidying {
+export function startTidying({ logger, ...parts }: TidyingParts & { readonly logger: Logger }) {
   /** The orders that were asked for again last. */
   let keepIds: readonly string[] = [];
   const tidy = createTidying(parts, () => keepIds);
@@ -74,13 +64,18 @@ export function startTidying({ logger, ...parts }: TidyingParts & { readonly log
   }
 
   return {
+    /**
+     * The operation with a look at its outcomes: an order that was asked for again is no surplus. After a load
+     * test with one body the next equal request gets an order of the load whose reply was cut off.
+     */
     heed:
-      (place) =>
+      (place: PlaceRequest): PlaceRequest =>
       async (...args) => {
         const outcome = await place(...args);
         if (outcome.kind === 'replayed') keepIds = [...keepIds, outcome.order.id].slice(-SANDBOX_KEPT_ORDERS);
         return outcome;
       },
+    /** Waits for the statement in flight. */
     async close() {
       isClosed = true;
       clearTimeout(timer);

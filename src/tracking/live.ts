@@ -52,26 +52,7 @@ const POLICY_VIOLATION = 1008;
 const TRY_AGAIN_LATER = 1013;
 const UNKNOWN_ORDER = 4404;
 
-export type Tracking = {
-  readonly behaviour: SocketBehaviour<Viewer>;
-  /**
-   * Sends the order's pages its new state. Costs nothing where none is open in this process; never throws.
-   */
-  orderChanged(orderId: string): Promise<void>;
-  /** Sends the pages of all the driver's orders their new state: another order of theirs may have come or gone. */
-  driverChanged(driverId: string): void;
-  /**
-   * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A
-   * position of any other driver is left out: memory may still hold a driver who gave the order back at
-   * another process.
-   */
-  driverMoved(orderId: string, position: DriverPosition): void;
-  /** Reads every watched order again, for when notices may have been missed. */
-  everythingChanged(): void;
-  /** How many orders are watched and by how many sockets. */
-  watched(): { readonly orders: number; readonly sockets: number };
-  close(): void;
-};
+export type Tracking = ReturnType<typeof createTracking>;
 
 /**
  * The live side of the tracking page. A new socket subscribes first and is then sent a snapshot read after
@@ -89,7 +70,7 @@ export function createTracking(parts: {
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
   readonly places?: ViewerPlaces;
-}): Tracking {
+}) {
   const { store, matcher, transport, now, failed, places = new ViewerPlaces() } = parts;
   const watchedOrders = new Map<string, Watched>();
   const ordersOf = new OrdersOfDrivers();
@@ -227,13 +208,22 @@ export function createTracking(parts: {
 
   return {
     behaviour,
-    async orderChanged(orderId) {
+    /**
+     * Sends the order's pages its new state. Costs nothing where none is open in this process; never throws.
+     */
+    async orderChanged(orderId: string) {
       if (watchedOrders.has(orderId)) await reader.request(orderId);
     },
-    driverChanged(driverId) {
+    /** Sends the pages of all the driver's orders their new state: another order of theirs may have come or gone. */
+    driverChanged(driverId: string) {
       for (const orderId of ordersOf.of(driverId)) void reader.request(orderId);
     },
-    driverMoved(orderId, position) {
+    /**
+     * Sends the order's pages the newest position of its driver, at most once in POSITION_PUBLISH_MS. A
+     * position of any other driver is left out: memory may still hold a driver who gave the order back at
+     * another process.
+     */
+    driverMoved(orderId: string, position: DriverPosition) {
       const watched = watchedOrders.get(orderId);
       if (!watched?.order) return;
       if (isToRead(watched, position, now())) void reader.request(orderId);
@@ -243,9 +233,11 @@ export function createTracking(parts: {
       if (waitMs > 0) schedulePosition(orderId, watched, Math.min(waitMs, POSITION_PUBLISH_MS));
       else publishPosition(orderId, watched);
     },
+    /** Reads every watched order again, for when notices may have been missed. */
     everythingChanged() {
       for (const orderId of watchedOrders.keys()) void reader.request(orderId);
     },
+    /** How many orders are watched and by how many sockets. */
     watched: () => ({ orders: watchedOrders.size, sockets: places.taken }),
     close() {
       reader.close();

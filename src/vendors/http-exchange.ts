@@ -30,16 +30,7 @@ export type ExchangeReply = {
   readonly body: string;
 };
 
-export type HttpExchange = {
-  /**
-   * Sends a request, in one attempt.
-   *
-   * @throws {ExchangeError} where no complete reply came
-   */
-  send(request: ExchangeRequest): Promise<ExchangeReply>;
-  /** Closes all connections, those in use included. */
-  close(): void;
-};
+export type HttpExchange = ReturnType<typeof createHttpExchange>;
 
 /** Why there is no reply, which tells whether the request may have had an effect. */
 export class ExchangeError extends Error {
@@ -59,16 +50,22 @@ export class ExchangeError extends Error {
  * use it in place of the SDKs' own clients, which bound the silence on a socket instead of the call, do not
  * bound the reply, and do not tell whether a request was sent.
  */
-export function createHttpExchange(): HttpExchange {
+export function createHttpExchange() {
   const options = { keepAlive: true, maxSockets: VENDOR_SOCKETS, timeout: VENDOR_SOCKET_IDLE_MS };
   const plain = new http.Agent(options);
   const secure = new https.Agent(options);
   return {
-    send(request) {
+    /**
+     * Sends a request, in one attempt.
+     *
+     * @throws {ExchangeError} where no complete reply came
+     */
+    send(request: ExchangeRequest): Promise<ExchangeReply> {
       return request.protocol === 'https:'
         ? exchange(https.request, secure, request)
         : exchange(http.request, plain, request);
     },
+    /** Closes all connections, those in use included. */
     close() {
       plain.destroy();
       secure.destroy();

@@ -356,6 +356,34 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await eventually(() => headline(page)).toBe('Waiting for an order');
   });
 
+  it('rings for an order after it was loaded anew and touched anywhere, and after a call took its sound', async () => {
+    const page = await open({ clock: 'own' });
+    // As on a phone: no sound before a touch, and a call stops it.
+    await page.addInitScript(`
+      globalThis.tones = 0;
+      let isAllowed = false;
+      globalThis.AudioContext = class {
+        state = 'suspended';
+        currentTime = 0;
+        destination = null;
+        constructor() { globalThis.sound = this; }
+        async resume() {
+          isAllowed ||= navigator.userActivation.isActive;
+          if (isAllowed) this.state = 'running';
+        }
+        createGain() { return { gain: {}, connect() {} }; }
+        createOscillator() { return { frequency: {}, connect() {}, stop() {}, start() { globalThis.tones += 1; } }; }
+      };`);
+    await page.reload();
+    await page.locator('#link[data-state=live]').waitFor();
+    await page.locator('#idle-headline').tap();
+    fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
+    await eventually(() => page.evaluate('tones')).toBe(2);
+    await page.evaluate(`sound.state = 'interrupted'; document.dispatchEvent(new Event('visibilitychange'))`);
+    expect(await page.evaluate('sound.state')).toBe('running');
+    await page.context().close();
+  });
+
   it('brings parcels back that could not be delivered, those of a store together', async () => {
     const page = await open();
     carrying();

@@ -8,7 +8,10 @@ const TONE_SECONDS = 0.22;
 
 let sound: AudioContext | null = null;
 
-/** Call it while a button is pressed, as browsers allow a page no sound without that. */
+/**
+ * Starts the sound, or goes on with it where a call has stopped it. Call it whenever the page is touched, as browsers
+ * allow most pages no sound before that.
+ */
 export function allowSound(): void {
   try {
     sound ??= new AudioContext();

@@ -165,6 +165,8 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
     },
   });
   session = entered;
+  // An installed page may ring without a touch.
+  allowSound();
   show();
   void ringWhenClosed(token, false);
   await entered.start();
@@ -224,7 +226,6 @@ function showSignIn(): void {
 
 async function signIn(event: Event): Promise<void> {
   event.preventDefault();
-  allowSound();
   const field = byId<HTMLInputElement>('token');
   const button = byId<HTMLButtonElement>('sign-in-button');
   const token = field.value.trim();
@@ -284,7 +285,6 @@ function askToSwitch(code: string): void {
 
 async function press(): Promise<void> {
   if (isResting(byId('primary'))) return;
-  allowSound();
   gained = null;
   const next = nextStop();
   if (!next) return goOnDuty();
@@ -298,7 +298,6 @@ async function press(): Promise<void> {
 function arrive(): void {
   const next = nextStop();
   if (!next || isResting(byId('arrive'))) return;
-  allowSound();
   gained = null;
   session?.arrive(next.orders[0].id);
 }
@@ -420,6 +419,8 @@ function listen(): void {
     dutyWaits: () => session?.dutyWaits ?? false,
   });
   followQuestions();
+  // An iPhone takes a touch of a mere text for no click.
+  for (const touch of ['click', 'touchend']) document.addEventListener(touch, allowSound);
   window.addEventListener('hashchange', followLink);
   window.addEventListener('online', () => session?.wake());
   window.addEventListener('offline', () => session?.wentOffline());
@@ -427,6 +428,7 @@ function listen(): void {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
     session?.wake();
+    allowSound();
     stayAwake();
   });
   setInterval(() => document.visibilityState === 'visible' && show(), REFRESH_AGE_MS);

@@ -2,7 +2,7 @@ import { sayOfPhone } from './phone-words.ts';
 
 /** What the service worker does with a push: it shows a notice, which opens the page when it is pressed. */
 
-type Client = { readonly url: string; readonly visibilityState: string; focus(): Promise<unknown> };
+type Client = { readonly url: string; focus(): Promise<unknown> };
 
 /** The part of a worker's global scope that notices need, which the DOM's types lack. */
 export type NoticeScope = {
@@ -17,23 +17,21 @@ const WINDOWS = { type: 'window', includeUncontrolled: true };
 export const PAGE = '/driver';
 
 /**
- * Shows what a push says. Browsers take a phone off that shows nothing for a push, so it is shown beside an open
- * page, too, which rings by itself.
+ * Shows what a push says. It is shown and rings beside an open page, too: browsers take a phone off that shows nothing
+ * for a push, and a page has no sound before it is touched, and no order where its process is cut off from the database.
  *
  * @param data `{"kind":"given"}` or `{"kind":"taken"}`; anything else counts as given
  * @param icon the address of the notice's picture
  */
 export async function showNotice(scope: NoticeScope, data: string, icon: string | undefined): Promise<void> {
   const isTaken = kindOf(data) === 'taken';
-  const windows = await scope.clients.matchAll(WINDOWS);
-  const isSeen = windows.some(({ visibilityState }) => visibilityState === 'visible');
   await scope.registration.showNotification(sayOfPhone(isTaken ? 'takenTitle' : 'givenTitle'), {
     body: sayOfPhone(isTaken ? 'takenText' : 'givenText'),
     icon,
     // One notice at a time: the last one counts.
     tag: 'order',
-    renotify: !isTaken && !isSeen,
-    silent: isTaken || isSeen,
+    renotify: !isTaken,
+    silent: isTaken,
   });
 }
 

@@ -202,6 +202,7 @@ export const DRIVER_EN = {
   refusal: '“{action}” was not accepted and is not sent again. {why}',
   refused_not_found: 'The order is not yours any more.',
   refused_illegal_transition: 'The order was cancelled or changed meanwhile.',
+  bringBack: 'If you have the parcel, bring it back to {store}, or ask your operator.',
   refused_unusable_photo: 'The photo cannot be used. Please take another one.',
   refused_too_many_releases: {
     one: 'You gave back too many orders. You can give one back again in a minute. If you cannot do this one, tell your operator.',

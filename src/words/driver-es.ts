@@ -201,6 +201,7 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   refusal: 'No se aceptó “{action}” y no se envía otra vez. {why}',
   refused_not_found: 'El pedido ya no es tuyo.',
   refused_illegal_transition: 'El pedido se canceló o cambió entretanto.',
+  bringBack: 'Si tienes el paquete, devuélvelo a {store} o pregunta a tu operador.',
   refused_unusable_photo: 'La foto no sirve. Toma otra.',
   refused_too_many_releases: {
     one: 'Dejaste demasiados pedidos. Puedes dejar otro en un minuto. Si no puedes hacer este, avisa a tu operador.',

@@ -400,6 +400,23 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await eventually(() => fake.actions.slice(2)).toEqual(['return Jordan', 'return Maria']);
   });
 
+  it('says where a parcel goes back to whose pickup is refused, as its order is gone', async () => {
+    const page = await open();
+    fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    const answer = fake.hold();
+    await press(page, 'Picked up');
+    await eventually(() => headline(page)).toBe('Jordan');
+    // The store cancels what the service does not know to be picked up.
+    fake.tell({ orders: [], stops: [] });
+    await eventually(() => headline(page)).toBe('Waiting for an order');
+    answer();
+    const advice = /If you have the parcel, bring it back to Mission Street Market, or ask your operator\.$/;
+    await eventually(() => page.locator('#refusal-text').textContent()).toMatch(advice);
+    await page.reload();
+    await eventually(() => page.locator('#refusal-text').textContent()).toMatch(advice);
+  });
+
   it('asks whether what is on board is the last, and goes on duty for some hours', async () => {
     const page = await open();
     carrying();

@@ -72,6 +72,7 @@ function show(): void {
   const next = nextStop();
   const door = next?.atDoor ? next.orders[0] : null;
   const refused = session?.queue.refused[0];
+  const isLost = refused && !session?.orders.state.orders.some(({ id }) => id === refused.orderId);
   render(say, {
     screen,
     link: session?.linkState ?? 'connecting',
@@ -90,7 +91,7 @@ function show(): void {
     late: slow.length > 0,
     finished: session?.finished ?? null,
     clock: clockWords(say, clockAheadMs()),
-    refusal: refused ? refusalWords(say, refused) : (notices[0] ?? null),
+    refusal: refused ? refusalWords(say, refused, isLost ? refused.storeName : null) : (notices[0] ?? null),
     refusedId: refused?.id ?? null,
     photos: withPhoto(refused ? [refused] : leftBehind),
     leftBehind: leftBehindWords(say, leftBehind),

@@ -189,9 +189,11 @@ export class Session {
   ): Promise<void> {
     const capturedAt = new Date(nowMs()).toISOString();
     const { reason = null, photo = null } = detail;
-    const stored = orderIds.map((orderId) =>
-      this.queue.add({ id: newActionId(), orderId, kind, reason, capturedAt, photo }),
-    );
+    const { orders } = this.orders.shown;
+    const stored = orderIds.map((orderId) => {
+      const storeName = orders.find(({ id }) => id === orderId)?.store_name ?? null;
+      return this.queue.add({ id: newActionId(), orderId, storeName, kind, reason, capturedAt, photo });
+    });
     this.orders.acted(orderIds);
     await Promise.all(stored);
   }

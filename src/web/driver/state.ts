@@ -106,6 +106,8 @@ export type Action = {
   /** Who did it: nobody else sends it. Null, or missing in what the page of before kept, where that is not known. */
   readonly driverId?: string | null;
   readonly orderId: string;
+  /** Missing in what the page of before kept. */
+  readonly storeName?: string | null;
   readonly kind: ActionKind;
   readonly reason: string | null;
   /** When it was done by the phone's clock, ISO 8601. */

@@ -133,13 +133,21 @@ export function waitingWords(say: Say, actions: readonly Pick<Action, 'kind'>[],
   return say(connected ? 'waitingService' : 'waitingNetwork', { actions: words.join(', ') });
 }
 
-/** Why an action was refused, in the reader's language where the service's code is known here. */
+/**
+ * Why an action was refused, in the reader's language where the service's code is known here.
+ *
+ * @param lostTo the store of an order that is not the driver's any more, whose parcel they may have
+ */
 export function refusalWords(
   say: Say,
   { kind, orderId, refusal }: Pick<Action, 'kind' | 'orderId' | 'refusal'>,
+  lostTo: string | null = null,
 ): string {
   const action = `${did(say, kind)} · ${shortName(orderId)}`;
-  return say('refusal', { action, why: refusal ? whyRefused(say, refusal) : '' }).trim();
+  const why = refusal ? whyRefused(say, refusal) : '';
+  const isOver = refusal?.code === 'not_found' || refusal?.code === 'illegal_transition';
+  const back = kind === 'pick-up' && isOver && lostTo !== null ? ` ${say('bringBack', { store: lostTo })}` : '';
+  return say('refusal', { action, why: why + back }).trim();
 }
 
 /** What waits on this phone for its driver to sign in; null where nothing does. */

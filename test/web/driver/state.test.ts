@@ -393,6 +393,17 @@ describe('the words of the page', () => {
     expect(refusalWords(decir, refused('pick-up', refusal))).toBe(
       'No se aceptó “Recogido · #rder-1” y no se envía otra vez. El pedido se canceló o cambió entretanto.',
     );
+    const taken = refused('pick-up', { ...refusal, code: 'not_found' });
+    expect(refusalWords(say, taken, 'Corner Books')).toMatch(
+      / not yours any more\. If you have the parcel, bring it back to Corner Books, or ask your operator\.$/,
+    );
+    expect(refusalWords(decir, refused('pick-up', refusal), 'Corner Books')).toMatch(
+      / Si tienes el paquete, devuélvelo a Corner Books o pregunta a tu operador\.$/,
+    );
+    // Who hands over has no parcel any more, and who may pick up later is told so.
+    for (const other of [refused('deliver', refusal), refused('pick-up', { ...refusal, code: 'gone' })]) {
+      expect(refusalWords(say, other, 'Corner Books')).not.toContain('bring it back');
+    }
     expect(refusalWords(decir, refused('pick-up', { ...refusal, code: 'gone' }))).toMatch(/ The order is cancelled\.$/);
     const often = { code: 'too_many_releases', message: 'Wait.', retryAfterSeconds: 61 };
     expect(refusalWords(say, refused('release', often))).toMatch(/back again in 2 minutes\./);

@@ -439,6 +439,12 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     const [off, on, last, hours] = fake.duties as { on_duty: boolean; until?: string }[];
     expect([off, on, last]).toEqual([{ on_duty: false }, { on_duty: true }, { on_duty: false }]);
     expect(Math.abs(Date.parse(hours?.until ?? '') - Date.now() - 2 * 3_600_000)).toBeLessThan(600_000);
+    // The end stays what it was.
+    fake.tell({ orders: [jordan], stops: [] });
+    await press(page, 'Last order');
+    await eventually(() => page.locator('#duty-state').textContent()).toBe('No new orders');
+    await press(page, 'More orders');
+    await eventually(() => fake.duties.slice(4)).toEqual([{ on_duty: false }, hours]);
   });
 
   it('takes a second tap for the one before, and neither back to work nor for another refusal seen', async () => {

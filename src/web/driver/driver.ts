@@ -346,7 +346,7 @@ function goOnDuty(): void {
 function pressDuty(): void {
   if (isResting(byId('duty-off'))) return;
   if (byId('duty-off').dataset.wants === 'on') {
-    session?.setDuty({ onDuty: true, until: null });
+    session?.takeMore();
     return;
   }
   const stopOrders = () => session?.setDuty({ onDuty: false, until: null });

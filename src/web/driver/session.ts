@@ -52,6 +52,8 @@ export class Session {
   #problem: PositionProblem | null = null;
   #sentFix: SentFix | null = null;
   #finished: Finished | null = null;
+  /** When the duty would have ended from which the driver last went. */
+  #endOfDuty: string | null = null;
   #day: Day | null = null;
   /** When the service heard this phone again; not yet while it does not, whether the phone knows that or not. */
   #heardFromMs = Number.POSITIVE_INFINITY;
@@ -158,9 +160,17 @@ export class Session {
   }
 
   setDuty(duty: Duty): void {
+    // The service forgets the end with the duty. One that it has not heard of yet is the one that is known here.
+    if (!duty.onDuty && !this.dutyWaits) this.#endOfDuty = this.orders.state.on_duty_until;
     this.#duty.want(duty);
     this.#followPosition();
     this.#listener.changed();
+  }
+
+  /** Takes orders again after the last one, until the time that the driver said before, where that is still ahead. */
+  takeMore(): void {
+    const isAhead = Date.parse(this.#endOfDuty ?? '') > nowMs();
+    this.setDuty({ onDuty: true, until: isAhead ? this.#endOfDuty : null });
   }
 
   /** Notes that the driver is at a door, so that their route stays what it is until the handover is over. */

@@ -95,7 +95,10 @@ export class ActionQueue {
 
   /** Loads the actions that an earlier page left and begins to send. */
   async start(): Promise<void> {
-    this.#actions = await this.#store.all();
+    const stored = await this.#store.all();
+    // The driver may have done something meanwhile.
+    const later = this.#actions;
+    this.#actions = [...stored.filter(({ id }) => !later.some((action) => action.id === id)), ...later];
     this.#isLoaded = true;
     this.#listener.changed();
     this.wake();
@@ -117,7 +120,9 @@ export class ActionQueue {
 
   /** Stores the action, then sends it in its turn. Resolves when it is stored, not when it is sent. */
   async add(action: Omit<Action, 'number' | 'driverId'>): Promise<void> {
-    const numbered = { ...action, number: (this.#actions.at(-1)?.number ?? 0) + 1, driverId: this.#driverId };
+    // The time, as it is above the numbers that are not read yet.
+    const number = Math.max(Date.now(), (this.#actions.at(-1)?.number ?? 0) + 1);
+    const numbered = { ...action, number, driverId: this.#driverId };
     this.#actions.push(numbered);
     this.#listener.changed();
     await this.#keep(numbered);

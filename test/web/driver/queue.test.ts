@@ -172,6 +172,35 @@ describe('the actions of a driver', () => {
     expect(store.kept.size).toBe(0);
   });
 
+  it.each([
+    ['before', false],
+    ['after', true],
+  ])(
+    'are sent once and in their order where one is done while the storage, %s it has it, is read',
+    async (_, isLate) => {
+      send.mockResolvedValue(LATER);
+      (await working(action('a'), action('b'))).stop();
+      await vi.advanceTimersByTimeAsync(1_000);
+      let read = () => {};
+      const reading = new Promise<void>((resolve) => (read = resolve));
+      const slow = async () => {
+        const early = await store.all();
+        await reading;
+        return isLate ? store.all() : early;
+      };
+      const queue = newQueue({ ...store, all: slow });
+      const started = queue.start();
+      await queue.add(action('c'));
+      read();
+      await started;
+      expect(queue.waiting.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+      queue.stop();
+      send.mockReset().mockResolvedValue(DONE);
+      await working();
+      expect(sent()).toEqual(['a', 'b', 'c']);
+    },
+  );
+
   it('that the page of before kept are sent, though they name no driver', async () => {
     await store.add({ ...action('old'), number: 1 });
     await working();

@@ -417,6 +417,23 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await eventually(() => page.locator('#refusal-text').textContent()).toMatch(advice);
   });
 
+  it('has on the disk what it says that it keeps', async () => {
+    const page = await open();
+    fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
+    await eventually(() => headline(page)).toBe('Mission Street Market');
+    await page.evaluate(`{
+      globalThis.writes = [];
+      const { transaction } = IDBDatabase.prototype;
+      IDBDatabase.prototype.transaction = function (...how) {
+        const made = transaction.apply(this, how);
+        if (made.mode === 'readwrite') writes.push(made.durability);
+        return made;
+      };
+    }`);
+    await press(page, 'Picked up');
+    await eventually(() => page.evaluate('writes')).toEqual(['strict', 'strict']);
+  });
+
   it('asks whether what is on board is the last, and goes on duty for some hours', async () => {
     const page = await open();
     carrying();

@@ -47,7 +47,9 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
   let database = opened;
   const once = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
     // Over the same stores writes run in their order: a photo's draft is gone before the action that has the photo.
-    const transaction = database.transaction(mode === 'readwrite' ? [ACTIONS, DRAFTS] : name, mode);
+    // By default a write is finished before it is on the disk, and lost where the phone's battery ends then.
+    const how = { durability: mode === 'readwrite' ? 'strict' : 'default' } as const;
+    const transaction = database.transaction(mode === 'readwrite' ? [ACTIONS, DRAFTS] : name, mode, how);
     const request = use(transaction.objectStore(name));
     await finished(transaction);
     return request.result;

@@ -67,7 +67,6 @@ export const TRACKING_EN = {
   link_reconnecting: 'Reconnecting…',
   link_polling: 'Checking every 10 seconds',
   link_offline: 'No connection. Trying again…',
-  link_gone: 'This link is no longer active',
   unheard: {
     one: 'The driver has not been heard of for a minute',
     other: 'The driver has not been heard of for {count} minutes',

@@ -69,7 +69,6 @@ export const TRACKING_ES: Catalogue<keyof typeof TRACKING_EN> = {
   link_reconnecting: 'Conectando de nuevo…',
   link_polling: 'Se consulta cada 10 segundos',
   link_offline: 'Sin conexión. Intentando de nuevo…',
-  link_gone: 'Este enlace ya no está activo',
   unheard: {
     one: 'No se sabe del repartidor desde hace un minuto',
     other: 'No se sabe del repartidor desde hace {count} minutos',

@@ -13,7 +13,7 @@ const TRACKING_QUIET_MS = 7_000;
 /* @__PURE__ */ below({ TRACKING_QUIET_MS }, { TRACKING_PING_MS });
 
 /** How the page gets its changes at the moment. */
-export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'offline' | 'closed' | 'gone';
+export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'offline' | 'closed';
 
 export type FeedListener = {
   order(view: TrackingView): void;
@@ -40,7 +40,6 @@ export class Feed {
   #socket: WebSocket | null = null;
   #failures = 0;
   #final = false;
-  #gone = false;
   #lastPingMs = 0;
   #retry: number | undefined;
   #poll: number | undefined;
@@ -75,7 +74,7 @@ export class Feed {
   #connect(): void {
     clearTimeout(this.#retry);
     this.#retry = undefined;
-    if (this.#socket || this.#final || this.#gone) return;
+    if (this.#socket || this.#final) return;
     const url = new URL(`${this.#path}/live`, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url);
@@ -158,7 +157,7 @@ export class Feed {
     // Meanwhile a socket was opened, or the page was hidden.
     if (round !== this.#poll) return;
     if (answer === 'gone') {
-      this.#end();
+      this.#expire();
       return;
     }
     this.#listener.state(answer === 'failed' ? 'offline' : 'polling');
@@ -170,10 +169,14 @@ export class Feed {
     this.#poll = undefined;
   }
 
-  #end(): void {
-    this.#gone = true;
+  /**
+   * Shows what the service says instead of the order. A page that is served all the same is loaded no more often than it
+   * would ask.
+   */
+  #expire(): void {
+    this.#final = true;
     this.#pause();
-    this.#listener.state('gone');
+    setTimeout(() => location.reload(), Math.max(0, POLL_MS - performance.now()));
   }
 
   #pause(): void {
@@ -184,7 +187,7 @@ export class Feed {
   }
 
   #resume(): void {
-    if (this.#final || this.#gone) return;
+    if (this.#final) return;
     this.#failures = 0;
     if (this.#socket) {
       this.#sayPing();

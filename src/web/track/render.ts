@@ -126,7 +126,6 @@ export function renderLink(state: LinkState, final: boolean, positionAgeMs: numb
 }
 
 function linkText(state: LinkState, final: boolean): string {
-  if (state === 'gone') return say('link_gone');
   return final || state === 'connecting' || state === 'closed' ? '' : say(`link_${state}`);
 }
 

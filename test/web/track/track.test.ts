@@ -394,12 +394,15 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await expect.poll(link).toBe('live');
   });
 
-  it('says so when its link has expired while it was open', async () => {
+  it('shows nothing of the order any more when its link has expired while it was open', async () => {
     await server.change(pickedUp());
-    const page = await openLive();
+    server.move(DRIVER);
+    const { page, later, link } = await openHurried();
+    await expect.poll(link).toBe('live');
     await server.change(delivered({ sequence: 3, deliveredAt: '2025-01-01T00:00:00.000Z' }));
     server.blockSockets(true);
-    await expect.poll(() => page.locator('#link').textContent()).toBe('This link is no longer active');
+    await expect.poll(() => later(() => page.locator('h1').textContent())).toBe('This link has expired');
+    expect(await page.locator('#map').count()).toBe(0);
   });
 
   it('does not take a proxy’s word for it that its link has expired', async () => {

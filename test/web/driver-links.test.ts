@@ -165,6 +165,23 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     await isLive({ ...phone, page });
   });
 
+  it('signs in by a link whose answer was lost, as the token before is dead by then', async () => {
+    const { token, code } = await driverWithLink();
+    const phone = await world.newPhone();
+    await signIn(phone, token);
+    let asked = 0;
+    await phone.page.route('**/driver/sign-in', async (route) => {
+      const response = await route.fetch();
+      if (++asked === 1) await route.abort();
+      else await route.fulfill({ response });
+    });
+    await phone.page.goto(linkTo(phone, code));
+    await goOn(phone);
+    await eventually(() => phone.page.url()).toBe(`${phone.url}/driver`);
+    await isLive(phone);
+    expect(asked).toBeGreaterThan(1);
+  });
+
   it('keeps the code of a link while the answers are not of the service, or say to come again', async () => {
     const { code } = await driverWithLink();
     const phone = await world.newPhone();

@@ -162,7 +162,9 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
       // The end of a token that the driver has left for another one.
       if (session !== entered) return;
       if (isKept(token)) kept.signOut();
-      leave(say('tokenRevoked'));
+      // The answer to a link was lost, with which the token died: its code gets the new one again.
+      if (codeInAddress() !== null) location.reload();
+      else leave(say('tokenRevoked'));
     },
   });
   session = entered;

@@ -35,6 +35,11 @@ export const PLAUSIBLE_EMAIL =
 /** What no line may have, and every other character that nobody sees and that moves what stands around it. */
 const UNSEEN = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
+/** Lines that a person pasted, each ended by U+000A, without marks that they do not see and that UNFIT has. */
+export function pastedLines(text: string): string {
+  return text.replaceAll(/[\v\u2028\u2029]/g, '\n').replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '');
+}
+
 const isOneLine = new RegExp(ONE_LINE, 'u');
 
 /** Whether a text shows something and stays on one line, wherever it is shown. */

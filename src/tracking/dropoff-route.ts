@@ -2,6 +2,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { ChangeDropoff } from '../dispatch/change-dropoff.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { DropoffNotes } from '../domain/order.ts';
+import { pastedLines } from '../domain/text.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import { parsed } from '../http/input.ts';
 import type { JsonObject } from '../http/json.ts';
@@ -91,7 +92,9 @@ function withNotes(order: TrackedOrder, { instructions, leaveAtDoor }: DropoffNo
 
 /** Null and an empty text are no instructions; both fields are named, since they replace what is there. */
 export function validateNotes(body: JsonObject): Validated<DropoffNotes> {
-  const text = trimmedLines(body.dropoff_instructions);
+  const { dropoff_instructions: written } = body;
+  // A customer can see neither these marks nor what to do about them.
+  const text = trimmedLines(typeof written === 'string' ? pastedLines(written) : written);
   const checked = validate(validators.changeDropoff, { ...body, dropoff_instructions: text === null ? '' : text });
   if ('fields' in checked) return checked;
   const { dropoff_instructions, leave_at_door } = checked.ok;

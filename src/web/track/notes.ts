@@ -1,7 +1,7 @@
 import type { TrackingStatus } from '../../tracking/messages.ts';
 import type { TrackingView } from '../../tracking/tracking-view.ts';
 import type { TrackingKey } from '../../words/tracking.ts';
-import { byId } from '../shared/dom.ts';
+import { byId, setText } from '../shared/dom.ts';
 import { within } from '../shared/within.ts';
 import { say } from './track-words.ts';
 
@@ -94,7 +94,7 @@ export class NotesForm {
 
   #say(key: TrackingKey | null): void {
     this.#said = key;
-    byId('notes-state').textContent = key && say(key);
+    setText(byId('notes-state'), key === null ? '' : say(key));
   }
 }
 

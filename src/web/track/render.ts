@@ -2,7 +2,7 @@ import { type Arrival, arrivalTimes } from '../../domain/arrival.ts';
 import { below, POSITION_FRESH_MS } from '../../limits.ts';
 import { arrivalText, detail, headline, stageLabel, stageState, stopsText, tone } from '../../tracking/sentences.ts';
 import type { Stage, TrackingView } from '../../tracking/tracking-view.ts';
-import { byId, classed, element, setText } from '../shared/dom.ts';
+import { byId, classed, element, fill, setText } from '../shared/dom.ts';
 import type { LinkState } from './feed.ts';
 import { localTime, localTimes, say } from './track-words.ts';
 
@@ -22,7 +22,11 @@ export function renderView(view: TrackingView): void {
   if (document.title !== title) document.title = title;
   const now = document.querySelector<HTMLElement>('.now');
   if (now) now.dataset.tone = tone(view.status);
-  byId('stages').replaceChildren(...view.stages.map((stage) => stageItem(stage, view)));
+  fill(
+    'stages',
+    view.stages.map((stage) => stagePart(stage, view)),
+    stageItem,
+  );
   renderPhoto(view.photo_url);
 }
 
@@ -50,19 +54,25 @@ function setLine(id: string, text: string): void {
   line.hidden = text === '';
 }
 
-function stageItem(stage: Stage, { status }: TrackingView): HTMLElement {
+/** All that a step shows. */
+function stagePart(stage: Stage, { status }: TrackingView) {
+  const { state, at } = stage;
+  const time = at === null ? null : localTime(new Date(at), new Date());
+  return { state, at, label: stageLabel(stage, status, say), said: `, ${stageState(stage, say)} `, time };
+}
+
+function stageItem({ state, at, label, said, time }: ReturnType<typeof stagePart>): HTMLElement {
   const dot = classed('span', 'dot');
   dot.setAttribute('aria-hidden', 'true');
-  const state = classed('span', 'unseen', `, ${stageState(stage, say)} `);
-  const item = element('li', dot, classed('span', 'label', stageLabel(stage, status, say), state));
-  item.dataset.state = stage.state;
-  if (stage.state === 'current') item.setAttribute('aria-current', 'step');
-  if (stage.at !== null) item.append(timeElement(stage.at));
+  const item = element('li', dot, classed('span', 'label', label, classed('span', 'unseen', said)));
+  item.dataset.state = state;
+  if (state === 'current') item.setAttribute('aria-current', 'step');
+  if (at !== null && time !== null) item.append(timeElement(at, time));
   return item;
 }
 
-function timeElement(iso: string): HTMLElement {
-  const time = element('time', localTime(new Date(iso), new Date())) as HTMLTimeElement;
+function timeElement(iso: string, text: string): HTMLElement {
+  const time = element('time', text) as HTMLTimeElement;
   time.dateTime = iso;
   return time;
 }

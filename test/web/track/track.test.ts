@@ -477,6 +477,29 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(await page.locator('#photo img').getAttribute('alt')).toBe('Photo taken at the handover');
   });
 
+  it('leaves what a message does not change alone, which a screen reader would read again or lose', async () => {
+    await server.change(assigned());
+    const page = await openLive();
+    await page.evaluate(`{
+      globalThis.changes = 0;
+      const observer = new MutationObserver((seen) => (changes += seen.length));
+      for (const id of ['stages', 'notes-state']) {
+        observer.observe(document.getElementById(id), { subtree: true, childList: true, characterData: true });
+      }
+    }`);
+    await server.change(assigned({ sequence: 9, dropoffInstructions: 'Code 9' }));
+    await expect.poll(() => page.locator('#notes-text').inputValue()).toBe('Code 9');
+    expect(await page.evaluate('changes')).toBe(0);
+    await page.locator('#notes-text').fill('Code 10');
+    await server.change(pickedUp({ sequence: 10 }));
+    await expect.poll(() => page.locator('#notes-state').textContent()).not.toBe('');
+    expect(await page.evaluate('changes')).toBeGreaterThan(1);
+    await page.evaluate('changes = 0');
+    await server.change(pickedUp({ sequence: 11, storeName: 'Corner Books & Sons' }));
+    await expect.poll(() => page.locator('#store').textContent()).toBe('Corner Books & Sons');
+    expect(await page.evaluate('changes')).toBe(0);
+  });
+
   it('sends a tile server neither the link nor a cookie, and makes no other request', async () => {
     const asked: IncomingHttpHeaders[] = [];
     const tiles = createServer((request, response) => {

@@ -94,6 +94,7 @@ export const DRIVER_EN = {
   idleUnreachableDetail: 'Orders go to the nearest driver, and this page cannot see your location.',
   idleWaiting: 'Waiting for an order',
   idleWaitingDetail: 'Keep this page open and on screen. It rings when an order comes.',
+  idleWaitingMute: 'Touch this page once, so that it can ring when an order comes. Keep it open and on screen.',
   idleWaitNear: 'Wait near {place}',
   idleWaitNearDetail: 'Orders are expected there, but you may wait elsewhere. Keep this page open and on screen.',
   waitStore: 'the store on the map',

@@ -92,6 +92,8 @@ export const DRIVER_ES: Catalogue<DriverText> = {
   idleUnreachableDetail: 'Los pedidos van al conductor más cercano y esta página no ve tu ubicación.',
   idleWaiting: 'Esperando un pedido',
   idleWaitingDetail: 'Deja esta página abierta y en pantalla. Suena cuando llega un pedido.',
+  idleWaitingMute:
+    'Toca esta página una vez, para que pueda sonar cuando llegue un pedido. Déjala abierta y en pantalla.',
   idleWaitNear: 'Espera cerca de {place}',
   idleWaitNearDetail:
     'Allí se esperan pedidos, pero puedes esperar en otro lugar. Deja esta página abierta y en pantalla.',

@@ -369,14 +369,19 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
         constructor() { globalThis.sound = this; }
         async resume() {
           isAllowed ||= navigator.userActivation.isActive;
-          if (isAllowed) this.state = 'running';
+          if (!isAllowed) return;
+          this.state = 'running';
+          setTimeout(() => this.onstatechange());
         }
         createGain() { return { gain: {}, connect() {} }; }
         createOscillator() { return { frequency: {}, connect() {}, stop() {}, start() { globalThis.tones += 1; } }; }
       };`);
     await page.reload();
     await page.locator('#link[data-state=live]').waitFor();
+    const detail = () => page.locator('#idle-detail').textContent();
+    await eventually(detail).toMatch(/^Touch this page once, so that it can ring/);
     await page.locator('#idle-headline').tap();
+    await eventually(detail).toMatch(/It rings when an order comes\.$/);
     fake.tell({ orders: [jordan], stops: stopsOf([jordan]) });
     await eventually(() => page.evaluate('tones')).toBe(2);
     await page.evaluate(`sound.state = 'interrupted'; document.dispatchEvent(new Event('visibilitychange'))`);

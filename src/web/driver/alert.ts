@@ -11,14 +11,22 @@ let sound: AudioContext | null = null;
 /**
  * Starts the sound, or goes on with it where a call has stopped it. Call it whenever the page is touched, as browsers
  * allow most pages no sound before that.
+ *
+ * @param changed called when `isMute` has changed
  */
-export function allowSound(): void {
+export function allowSound(changed: () => void): void {
   try {
     sound ??= new AudioContext();
+    sound.onstatechange = changed;
     void sound.resume().catch(() => {});
   } catch {
     sound = null;
   }
+}
+
+/** Whether the page cannot ring before it is touched. */
+export function isMute(): boolean {
+  return sound !== null && sound.state !== 'running';
 }
 
 export function ring(): void {

@@ -1,6 +1,6 @@
 import { below, PROOF_DROPOFF_METERS } from '../../limits.ts';
 import { byId, element } from '../shared/dom.ts';
-import { allowSound, keepAwake, ring } from './alert.ts';
+import { allowSound, isMute, keepAwake, ring } from './alert.ts';
 import { DriverApi } from './api.ts';
 import { clockAheadMs, nowMs, startClock } from './clock.ts';
 import { ask, followDialogs, followQuestions } from './dialogs.ts';
@@ -84,6 +84,7 @@ function show(): void {
     onDutyUntil: session?.orders.state.on_duty_until ?? null,
     dutyWaits: session?.dutyWaits ?? false,
     waitAt: session?.waitAt ?? null,
+    isMute: isMute(),
     problem: session?.problem ?? null,
     fix: freshFix(),
     positionAgeMs: session?.sentFix ? ageOf(session.sentFix.takenMs) : null,
@@ -134,7 +135,7 @@ function sayChange(next: Next | null, late: boolean): void {
   const words = next ? stopWords(say, next) : null;
   const now = words
     ? `${words.step} ${words.headline}`
-    : idleOf(say, { shown, late, onDuty, problem, waitAt }).headline;
+    : idleOf(say, { shown, late, onDuty, problem, isMute: isMute(), waitAt }).headline;
   const done = byId('finished').hidden || words ? '' : byId('finished').textContent;
   const text = [gained, done, now, byId('waiting').textContent].filter(Boolean).join('. ');
   if (text !== said) announce(text);
@@ -169,7 +170,7 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
   });
   session = entered;
   // An installed page may ring without a touch.
-  allowSound();
+  allowSound(show);
   show();
   void ringWhenClosed(token, false);
   await entered.start();
@@ -423,7 +424,7 @@ function listen(): void {
   });
   followQuestions();
   // An iPhone takes a touch of a mere text for no click.
-  for (const touch of ['click', 'touchend']) document.addEventListener(touch, allowSound);
+  for (const touch of ['click', 'touchend']) document.addEventListener(touch, () => allowSound(show));
   window.addEventListener('hashchange', followLink);
   window.addEventListener('online', () => session?.wake());
   window.addEventListener('offline', () => session?.wentOffline());
@@ -431,7 +432,7 @@ function listen(): void {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
     session?.wake();
-    allowSound();
+    allowSound(show);
     stayAwake();
   });
   setInterval(() => document.visibilityState === 'visible' && show(), REFRESH_AGE_MS);

@@ -22,6 +22,8 @@ export type Model = {
   readonly dutyWaits: boolean;
   /** Where the driver is asked to wait while they have no order. */
   readonly waitAt: WaitPlace | null;
+  /** Whether the page cannot ring before it is touched. */
+  readonly isMute: boolean;
   readonly problem: PositionProblem | null;
   readonly fix: Fix | null;
   readonly positionAgeMs: number | null;

@@ -49,11 +49,11 @@ export function render(say: Say, model: Model): void {
 /** The words while there is no order. */
 export function idleOf(
   say: Say,
-  model: Pick<Model, 'late' | 'onDuty' | 'problem' | 'waitAt'> & { readonly shown: Shown },
+  model: Pick<Model, 'late' | 'onDuty' | 'problem' | 'isMute' | 'waitAt'> & { readonly shown: Shown },
 ): ReturnType<typeof idleWords> {
-  const { shown, late, onDuty, problem, waitAt } = model;
+  const { shown, late, onDuty, problem, isMute, waitAt } = model;
   const located = window.isSecureContext && (problem === null || problem === 'rough');
-  return idleWords(say, { ended: shown.ended, late, onDuty, located, waitAt });
+  return idleWords(say, { ended: shown.ended, late, onDuty, located, isMute, waitAt });
 }
 
 /** Announces a text to screen readers. */

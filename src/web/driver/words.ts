@@ -60,6 +60,8 @@ export type Idle = {
   readonly onDuty: boolean;
   /** Whether the page may see the phone's position. */
   readonly located: boolean;
+  /** Whether the page cannot ring before it is touched. */
+  readonly isMute: boolean;
   readonly waitAt: WaitPlace | null;
 };
 
@@ -71,12 +73,12 @@ export type IdleWords = {
 };
 
 /** The words while there is no order. */
-export function idleWords(say: Say, { ended, late, onDuty, located, waitAt }: Idle): IdleWords {
+export function idleWords(say: Say, { ended, late, onDuty, located, isMute, waitAt }: Idle): IdleWords {
   const words = (headline: string, detail: DriverText) => ({ headline, detail: say(detail), waitAt: null });
   if (ended) return words(did(say, ended.kind), late ? 'idleUnsent' : 'idleSending');
   if (!onDuty) return words(say('idleOff'), 'idleOffDetail');
   if (!located) return words(say('idleUnreachable'), 'idleUnreachableDetail');
-  if (!waitAt) return words(say('idleWaiting'), 'idleWaitingDetail');
+  if (!waitAt) return words(say('idleWaiting'), isMute ? 'idleWaitingMute' : 'idleWaitingDetail');
   return { ...words(say('idleWaitNear', { place: waitPlaceWords(say, waitAt) }), 'idleWaitNearDetail'), waitAt };
 }
 

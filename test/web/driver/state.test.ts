@@ -362,7 +362,7 @@ describe('the words of the page', () => {
   });
 
   it('say what there is to wait for while there is no order', () => {
-    const idle = { ended: null, late: false, onDuty: true, located: true, waitAt: null };
+    const idle = { ended: null, late: false, onDuty: true, located: true, isMute: false, waitAt: null };
     const words = (changes: object) => idleWords(say, { ...idle, ...changes });
     expect(words({}).headline).toBe('Waiting for an order');
     expect(words({ located: false }).headline).toBe('No order can reach you');
@@ -374,7 +374,7 @@ describe('the words of the page', () => {
 
   it('say where to wait, unless something else is more urgent', () => {
     const waitAt = { lat: 37.76, lng: -122.42, name: 'Corner Books' };
-    const idle = { ended: null, late: false, onDuty: true, located: true, waitAt };
+    const idle = { ended: null, late: false, onDuty: true, located: true, isMute: false, waitAt };
     expect(idleWords(say, idle)).toMatchObject({ headline: 'Wait near Corner Books', waitAt });
     expect(idleWords(decir, idle).headline).toBe('Espera cerca de Corner Books');
     const unnamed = { ...waitAt, name: null };

@@ -15,6 +15,7 @@ type Dropoff = Trip['dropoff'];
 export type TimedOrder = ScheduledOrder & {
   readonly status: OrderStatus;
   readonly driverId: string | null;
+  readonly assignedAt: Date | null;
   readonly pickup: Point;
   readonly dropoff: Dropoff;
   /** Where its door is on the driver's route; null where no driver is under way with it. */
@@ -31,7 +32,7 @@ export type TimedOrder = ScheduledOrder & {
  * @param shown the driver's position as the store may see it
  */
 export function estimateOf(
-  order: Omit<TimedOrder, 'driverId'>,
+  order: Omit<TimedOrder, 'driverId' | 'assignedAt'>,
   shown: ShownPosition | null,
   nowMs: number,
 ): TimeRange | null {

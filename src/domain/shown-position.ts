@@ -9,13 +9,19 @@ import type { PlaceOnRoute, TrackedOrder } from './tracked.ts';
 export const OTHER_DOOR_METERS = 300;
 
 /**
- * Time after its promise from which the driver of an order is not shown any more: whoever forgot to say "Delivered" is
- * at home by then.
+ * Time after its promise, or its assignment if that was later, from which the driver of an order is not shown any more:
+ * whoever forgot to say "Delivered" is at home by then.
  */
 export const SHOWN_AFTER_PROMISE_MS = 3 * 3_600_000;
 
 /* @__PURE__ */ below({ PROOF_DROPOFF_METERS }, { OTHER_DOOR_METERS });
 /* @__PURE__ */ below({ OTHER_DOOR_METERS }, { GEOCODER_ACCURACY_METERS });
+
+/** What decides where an order's driver is shown. Times as the tables have them, or in ISO 8601. */
+export type ShownOrder = Pick<TrackedOrder, 'status' | 'onRoute'> & {
+  readonly deliverBy: Date | string;
+  readonly assignedAt: Date | string | null;
+};
 
 /** A driver's last position, timed by the database's clock. */
 export type KnownPosition = { readonly lat: number; readonly lng: number; readonly atMs: number };
@@ -35,15 +41,16 @@ export type ShownPosition = {
  * The driver's position as the order's status allows it: exact between pickup and delivery, on a grid of
  * about 1 km between assignment and pickup, and never otherwise. It is not shown while the driver goes to
  * another customer's door first, nor while they are at one, as where they stand would tell where that is.
- * Nor is it shown once the order is SHOWN_AFTER_PROMISE_MS late.
+ * Nor is it shown from SHOWN_AFTER_PROMISE_MS on.
  */
 export function shownPosition(
-  { status, onRoute, deliverBy }: Pick<TrackedOrder, 'status' | 'onRoute'> & { readonly deliverBy: Date | string },
+  { status, onRoute, deliverBy, assignedAt }: ShownOrder,
   position: KnownPosition | null,
   nowMs: number,
 ): ShownPosition | null {
   if (!position || !onRoute || !isShown({ status, onRoute }) || isAtOther(position, onRoute)) return null;
-  if (nowMs >= new Date(deliverBy).getTime() + SHOWN_AFTER_PROMISE_MS) return null;
+  const dueMs = Math.max(new Date(deliverBy).getTime(), new Date(assignedAt ?? 0).getTime());
+  if (nowMs >= dueMs + SHOWN_AFTER_PROMISE_MS) return null;
   const exact = status === 'picked_up';
   const { lat, lng } = exact ? position : roundedToKilometer(position);
   return {

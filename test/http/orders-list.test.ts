@@ -132,6 +132,7 @@ test('a waiting order says why it waits, and any other says nothing', async () =
   const times = {
     ...unscheduled,
     driverId: null,
+    assignedAt: null,
     pickup: { lat: 0, lng: 0 },
     dropoff: null,
     onRoute: null,

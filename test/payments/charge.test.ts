@@ -275,9 +275,10 @@ test('a charge that Stripe refuses the account waits under a new key, and holds 
     expect('forMs' in early && early.forMs / 1_000).toBeCloseTo(ACCOUNT_REFUSED_PAUSE_SECONDS, -1);
     await passPause(orderId);
   }
-  const [{ unpaid_orders: unpaid } = {}] =
-    await database.sql`select unpaid_orders from retailers where id = ${store.retailerId}`;
-  expect([(await row()).payment_status, unpaid]).toEqual(['processing', 0]);
+  const held = await database.sql`
+    select payment_failed_at, unpaid_orders_of(id) as unpaid from retailers where id = ${store.retailerId}`;
+  expect([...held]).toEqual([{ payment_failed_at: null, unpaid: 0 }]);
+  expect((await row()).payment_status).toBe('processing');
   expect(await run()).toEqual({ kind: 'done' });
   expect(paidInLedger()).toEqual([expect.objectContaining({ key: `${orderId}:5` })]);
   expect(await database.sql`select status from payments where order_id = ${orderId} order by attempt`).toMatchObject([

@@ -80,8 +80,11 @@ describe('the position of the driver', () => {
   it('is not shown long after the promise, when the driver may be at home', () => {
     const deliverBy = new Date(NOW_MS - SHOWN_AFTER_PROMISE_MS).toISOString();
     for (const order of [assigned(), pickedUp()]) {
-      const seenAt = (nowMs: number) => trackingView({ ...order, deliverBy }, position, nowMs).driver?.position;
-      expect([seenAt(NOW_MS - 1) !== null, seenAt(NOW_MS)]).toEqual([true, null]);
+      const seenAt = (nowMs: number, assignedAt = order.assignedAt) =>
+        trackingView({ ...order, deliverBy, assignedAt }, position, nowMs).driver?.position ?? null;
+      expect([seenAt(NOW_MS - 1, deliverBy) !== null, seenAt(NOW_MS, deliverBy)]).toEqual([true, null]);
+      // One that had to wait for its driver counts from then.
+      expect(seenAt(NOW_MS, new Date(NOW_MS - SHOWN_AFTER_PROMISE_MS + 1).toISOString())).not.toBeNull();
     }
   });
 

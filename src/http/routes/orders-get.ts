@@ -54,15 +54,15 @@ export function ordersGet(parts: {
     const nowMs = now();
     const onRoute = placeOnRoute(order.id, order.on_route);
     const schedule = scheduleOf(order);
-    const placed = { status: order.status, onRoute, deliverBy: schedule.deliverBy };
-    const shown = shownPosition(placed, positionOf(matcher, order.driver_id), nowMs);
+    const { status, driver_id: driverId, assigned_at: assignedAt, plan } = order;
+    const placed = { status, onRoute, deliverBy: schedule.deliverBy, assignedAt };
+    const shown = shownPosition(placed, positionOf(matcher, driverId), nowMs);
     const { lat, lng, accuracy_meters: accuracyMeters } = order.dropoff_point;
     const dropoff = lat === null || lng === null || accuracyMeters === null ? null : { lat, lng, accuracyMeters };
     const pickup = { lat: order.pickup_lat, lng: order.pickup_lng };
-    const { status, driver_id: driverId, plan } = order;
     const arrival = shownArrival({ status, onRoute, pickup, dropoff }, shown, nowMs);
     const position = shown && { lat: shown.lat, lng: shown.lng, precision: shown.precision, at: shown.at };
-    const times = timesOnWire({ ...schedule, status, driverId, pickup, dropoff, onRoute, plan }, matcher, nowMs);
+    const times = timesOnWire({ ...schedule, ...placed, driverId, pickup, dropoff, plan }, matcher, nowMs);
     return { position, arrival: arrivalTimes(arrival, nowMs), times };
   }
 }

@@ -70,7 +70,7 @@ export async function readOrderPage(
 ): Promise<OrderPage> {
   const rows = await sql`
     select id, external_id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status,
-      tracking_token, driver_id, reason_code, created_at, updated_at, ${scheduleColumns(sql, sql`o`)},
+      tracking_token, driver_id, reason_code, created_at, updated_at, assigned_at, ${scheduleColumns(sql, sql`o`)},
       pickup_lat, pickup_lng, case when status in ('driver_assigned', 'picked_up') then (
         select json_build_object('lat', a.lat, 'lng', a.lng, 'accuracyMeters', a.accuracy_meters)
         from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null) end as dropoff,
@@ -155,9 +155,9 @@ const looked = (sql: Sql, part: Fragment, isWanted: Fragment): Fragment => sql`
 /** The order without the columns of the cursor. */
 function onWire(row: Row, place: PlaceOnRoute | null): ListedOrder {
   const { micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from, ...rest } = row;
-  const { pickup_lat: lat, pickup_lng: lng, dropoff, on_route, plan, ...order } = rest;
+  const { assigned_at: assignedAt, pickup_lat: lat, pickup_lng: lng, dropoff, on_route, plan, ...order } = rest;
   void [micros, scanned, wanted, ready_at, deliver_after, promised_by, dispatch_from, on_route];
   const { status, driver_id: driverId } = row;
   const onTheWay = { onRoute: place, pickup: { lat, lng }, dropoff, plan };
-  return { ...order, times: { ...toScheduled(row), status, driverId, ...onTheWay } } as ListedOrder;
+  return { ...order, times: { ...toScheduled(row), status, driverId, assignedAt, ...onTheWay } } as ListedOrder;
 }

@@ -189,6 +189,7 @@ export type StoreOrder = {
   readonly pickup_lat: number;
   readonly pickup_lng: number;
   readonly driver_id: string | null;
+  readonly assigned_at: Date | null;
   readonly on_route: RouteJson | null;
   readonly plan: ShownPlan | null;
   readonly ready_at: Date | null;

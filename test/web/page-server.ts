@@ -31,6 +31,8 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
   let socketsBlocked = false;
   let socketsSwallowed = false;
   let isUnroutable = false;
+  /** The tests' day is over, and a driver is shown for some hours after the assignment. */
+  const assignedAt = new Date().toISOString();
   const failures: unknown[] = [];
   const topics = new Map<WebSocket, Set<string>>();
   const publish = (topic: string, text: string) => {
@@ -61,7 +63,7 @@ export async function servePage(options: { readonly tileUrl?: string; readonly s
 
   /** Changes the order's state and notifies the pages. */
   async function change(next: TrackedOrder | null): Promise<void> {
-    order = next;
+    order = next?.assignedAt ? { ...next, assignedAt } : next;
     if (next) await tracking.orderChanged(next.orderId);
   }
 

@@ -163,8 +163,9 @@ async function enter(token: string, state: DriverState | null): Promise<void> {
       // The end of a token that the driver has left for another one.
       if (session !== entered) return;
       if (isKept(token)) kept.signOut();
-      // The answer to a link was lost, with which the token died: its code gets the new one again.
-      if (codeInAddress() !== null) location.reload();
+      // The answer to a link was lost, with which the token died: its code gets the new one again. What only this page
+      // has would be lost.
+      if (codeInAddress() !== null && !entered.queue.isUnkept) location.reload();
       else leave(say('tokenRevoked'));
     },
   });

@@ -1,6 +1,6 @@
 import { ask } from './request.ts';
 
-/** Has the phone ring for a new order while the page is closed, by Web Push. No function throws. */
+/** Has the phone ring for a new order, also while the page is closed, by Web Push. No function throws. */
 
 const REQUEST_MS = 10_000;
 

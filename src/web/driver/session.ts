@@ -52,8 +52,6 @@ export class Session {
   #problem: PositionProblem | null = null;
   #sentFix: SentFix | null = null;
   #finished: Finished | null = null;
-  /** When the duty would have ended from which the driver last went. */
-  #endOfDuty: string | null = null;
   #day: Day | null = null;
   /** When the service heard this phone again; not yet while it does not, whether the phone knows that or not. */
   #heardFromMs = Number.POSITIVE_INFINITY;
@@ -161,7 +159,8 @@ export class Session {
 
   setDuty(duty: Duty): void {
     // The service forgets the end with the duty. One that it has not heard of yet is the one that is known here.
-    if (!duty.onDuty && !this.dutyWaits) this.#endOfDuty = this.orders.state.on_duty_until;
+    if (duty.onDuty) kept.keepEndOfDuty(duty.until);
+    else if (!this.dutyWaits) kept.keepEndOfDuty(this.orders.state.on_duty_until);
     this.#duty.want(duty);
     this.#followPosition();
     this.#listener.changed();
@@ -169,8 +168,8 @@ export class Session {
 
   /** Takes orders again after the last one, until the time that the driver said before, where that is still ahead. */
   takeMore(): void {
-    const isAhead = Date.parse(this.#endOfDuty ?? '') > nowMs();
-    this.setDuty({ onDuty: true, until: isAhead ? this.#endOfDuty : null });
+    const until = kept.endOfDuty();
+    this.setDuty({ onDuty: true, until: Date.parse(until ?? '') > nowMs() ? until : null });
   }
 
   /** Notes that the driver is at a door, so that their route stays what it is until the handover is over. */

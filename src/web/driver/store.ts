@@ -8,6 +8,7 @@ const DRAFTS = 'drafts';
 const TOKEN = 'sameday-driver-token';
 const STATE = 'sameday-driver-state';
 const OFF_DUTY = 'sameday-driver-off-duty';
+const END_OF_DUTY = 'sameday-driver-end-of-duty';
 const DOOR = 'sameday-driver-door';
 const CLOCK = 'sameday-driver-clock-ahead';
 
@@ -159,6 +160,9 @@ export const kept = {
    */
   offDutySinceMs: (): number | null => (read(OFF_DUTY) === null ? null : Number(read(OFF_DUTY)) || Date.now()),
   keepOffDutySince: (ms: number | null): void => write(OFF_DUTY, ms === null ? null : String(ms)),
+  /** When the duty ends, ISO 8601, as the driver last said it; null where they did not. It outlives "Last order". */
+  endOfDuty: (): string | null => read(END_OF_DUTY),
+  keepEndOfDuty: (until: string | null): void => write(END_OF_DUTY, until),
   /** The door at which the driver stands, as some phones end a page while the camera is open. */
   door: (): Door | null => parsed<Door>(read(DOOR)),
   keepDoor(door: Door | null): void {
@@ -168,7 +172,7 @@ export const kept = {
   clockAheadMs: (): number => Number(read(CLOCK)) || 0,
   keepClockAheadMs: (aheadMs: number): void => write(CLOCK, aheadMs === 0 ? null : String(aheadMs)),
   signOut(): void {
-    for (const key of [TOKEN, STATE, OFF_DUTY, DOOR]) write(key, null);
+    for (const key of [TOKEN, STATE, OFF_DUTY, END_OF_DUTY, DOOR]) write(key, null);
   },
 };
 

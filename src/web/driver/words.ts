@@ -79,7 +79,8 @@ export function idleWords(say: Say, { ended, late, onDuty, located, isMute, wait
   if (!onDuty) return words(say('idleOff'), 'idleOffDetail');
   if (!located) return words(say('idleUnreachable'), 'idleUnreachableDetail');
   if (!waitAt) return words(say('idleWaiting'), isMute ? 'idleWaitingMute' : 'idleWaitingDetail');
-  return { ...words(say('idleWaitNear', { place: waitPlaceWords(say, waitAt) }), 'idleWaitNearDetail'), waitAt };
+  const near = say('idleWaitNear', { place: waitPlaceWords(say, waitAt) });
+  return { ...words(near, isMute ? 'idleWaitingMute' : 'idleWaitNearDetail'), waitAt };
 }
 
 /** What the place is called where a driver is asked to wait. */

@@ -87,8 +87,9 @@ export class NotesForm {
     // What was written meanwhile stays.
     if (isAll) this.#fill(sent);
     else this.#known = sent;
-    this.#say(isAll ? 'notes_saved' : 'notes_saved_in_part');
+    // First what the service made of them, which may lack marks that nobody sees.
     this.#saved(answer);
+    this.#say(isAll ? 'notes_saved' : 'notes_saved_in_part');
     if (this.#text.readOnly) this.show(null, false);
   }
 

@@ -377,6 +377,7 @@ describe('the words of the page', () => {
     const idle = { ended: null, late: false, onDuty: true, located: true, isMute: false, waitAt };
     expect(idleWords(say, idle)).toMatchObject({ headline: 'Wait near Corner Books', waitAt });
     expect(idleWords(decir, idle).headline).toBe('Espera cerca de Corner Books');
+    expect(idleWords(say, { ...idle, isMute: true }).detail).toMatch(/^Touch this page/);
     const unnamed = { ...waitAt, name: null };
     expect(idleWords(say, { ...idle, waitAt: unnamed }).headline).toBe('Wait near the store on the map');
     const ended = { kind: 'deliver', order: ORDER } as const;

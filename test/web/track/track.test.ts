@@ -146,9 +146,12 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     await server.change(assigned({ sequence: 3, dropoffInstructions: 'from the store', leaveAtDoor: false }));
     await expect.poll(() => stages(page)).toEqual(['done', 'current', 'upcoming', 'upcoming']);
     expect(await text.inputValue()).toBe('Ring twice\nat the gate');
+    // With a mark of direction that was pasted unseen.
+    await text.fill('Ring twice\nat the \u202agate');
     await page.getByLabel('Leave it at the door').check();
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(() => page.locator('#notes-state').textContent()).toBe('Saved. Your driver sees it.');
+    expect(await text.inputValue()).toBe('Ring twice\nat the gate');
     expect(server.notes()).toEqual(['Ring twice\nat the gate', true]);
 
     const held = gate();

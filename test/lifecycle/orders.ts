@@ -50,7 +50,8 @@ export type OrderRow = Record<string, unknown> & {
 
 /** Everything that a change of an order could write, to compare before and after. */
 export async function everythingOf(sql: Sql, orderId: string) {
-  const [order] = await sql`select * from orders where id = ${orderId}`;
+  // To the microsecond, as two changes may share a millisecond.
+  const [order] = await sql`select *, updated_at::text as updated_at from orders where id = ${orderId}`;
   const events = await sql`select sequence, type, data from order_events where order_id = ${orderId} order by sequence`;
   const jobs = await sql`select queue, done_at is not null as done from outbox where order_id = ${orderId} order by id`;
   const actions = await sql`select * from driver_actions where order_id = ${orderId} order by action_id`;

@@ -61,7 +61,9 @@ function stagePart(stage: Stage, { status }: TrackingView) {
   return { state, at, label: stageLabel(stage, status, say), said: `, ${stageState(stage, say)} `, time };
 }
 
-function stageItem({ state, at, label, said, time }: ReturnType<typeof stagePart>): HTMLElement {
+type StagePart = ReturnType<typeof stagePart>;
+
+function stageItem({ state, at, label, said, time }: StagePart): HTMLElement {
   const dot = classed('span', 'dot');
   dot.setAttribute('aria-hidden', 'true');
   const item = element('li', dot, classed('span', 'label', label, classed('span', 'unseen', said)));

@@ -88,11 +88,12 @@ describe('Traccar Client', () => {
     const { id } = await trackerOf(driver.id);
     const order = (await place(store)).body.order;
     await untilOrder(store, order.id, { status: 'driver_assigned', driver_id: driver.id });
-    // The page has been silent for longer than the statement below allows.
+    // The page has been silent since the assignment, for longer than the statement below allows.
     await expect.poll(() => heardMsAgo(driver.id), soon).toBeGreaterThanOrEqual(0);
     await world.sql`
       update driver_positions set received_at = now() - interval '11 minutes', captured_at = now() - interval '11 minutes'
       where driver_id = ${driver.id}`;
+    await world.sql`update orders set assigned_at = now() - interval '11 minutes' where id = ${order.id}`;
 
     expect(await report(id, northOf(store.point, 100))).toEqual([200, true]);
     await expect.poll(() => heardMsAgo(driver.id), soon).toBeLessThan(600_000);

@@ -1,5 +1,5 @@
 import { createStripeAccount } from '../../../src/payments/stripe-account.ts';
-import type { Session } from '../../../src/sandbox/stripe-objects.ts';
+import type { Refund, Session } from '../../../src/sandbox/stripe-objects.ts';
 import type { Random } from '../../harness/world.ts';
 import { type CardState, type DisputeState, wrongCards, wrongDisputes } from '../callbacks.ts';
 import { startLoad } from '../clients.ts';
@@ -107,9 +107,11 @@ async function openStripe(world: World, random: Random): Promise<CallingVendor> 
   const paymentsOf = (kind: 'paid' | 'processing') =>
     stripe.payments().filter(({ id, answer }) => answer.kind === kind && !touched.has(id));
 
-  /** One of the last payments, whose own result may not be recorded yet. */
+  /** One of the last payments, whose own result may not be recorded yet. What the service gave back is left alone. */
   function recent() {
-    const payment = any(paymentsOf('paid').slice(-40), random);
+    const refunded = new Set(stripe.entries().map((entry) => (entry as Partial<Refund>).paymentIntent));
+    const kept = paymentsOf('paid').filter(({ id }) => !refunded.has(id));
+    const payment = any(kept.slice(-40), random);
     if (payment) touched.add(payment.id);
     return payment;
   }

@@ -132,8 +132,8 @@ export class Plan {
   }
 
   /**
-   * Where a task adds the least cost to a route whose driver has time for it before they go home. To be asked where none
-   * of the nearest can take it, as drivers who go home too soon may hold all PLANNER_NEAREST places.
+   * Where a task adds the least cost to a route whose driver has time for it before they go home. It is for a task
+   * that none of the nearest can take: drivers who go home too soon may hold all PLANNER_NEAREST places.
    */
   #cheapestWithTime(task: Task, nearest: ReadonlySet<Route>): Insertion | null {
     const goesHome = ({ driver }: Route) => driver.offDutyMs < Number.POSITIVE_INFINITY;

@@ -1,9 +1,12 @@
 // Loaded first into a process of the service: once it has had the right to plan, it believes that it has it for
-// ever, asks no more, and says whenever a command of it was refused.
+// ever, asks no more, and says whenever a command of it was refused. The build is a bundle, so the function is
+// replaced in the file that has it.
 import { register } from 'node:module';
 
+const HONEST = 'function keepPlannerLease(';
+
 const GULLIBLE = `
-export function keepPlannerLease({ store, changed }) {
+function keepPlannerLease({ store, changed }) {
   let held = null;
   const timer = setInterval(() => void store.takeLease('all', 3_000).then(believe, () => undefined), 20);
   function believe(lease) {
@@ -21,8 +24,12 @@ export function keepPlannerLease({ store, changed }) {
 
 const HOOKS = `
 export async function load(url, context, next) {
-  if (!url.endsWith('/planning/planner-lease.js')) return next(url, context);
-  return { format: 'module', shortCircuit: true, source: ${JSON.stringify(GULLIBLE)} };
+  const loaded = await next(url, context);
+  if (loaded.format !== 'module' || !url.includes('/dist/')) return loaded;
+  const source = String(loaded.source);
+  if (!source.includes(${JSON.stringify(HONEST)})) return loaded;
+  const honest = source.replace(${JSON.stringify(HONEST)}, 'function honestLease(');
+  return { ...loaded, source: honest + ${JSON.stringify(GULLIBLE)} };
 }`;
 
 register(`data:text/javascript,${encodeURIComponent(HOOKS)}`);

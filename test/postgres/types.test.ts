@@ -61,7 +61,8 @@ describe('arrays', () => {
     const times = [new Date('2026-02-28T23:59:59.123Z'), null, new Date('1970-01-01T00:00:00Z')];
     const [row] = await sql`
       select ${sql.array(flags, TYPES.bool.array)}::bool[] as flags,
-        ${sql.array(times, TYPES.timestamptz.array)}::timestamptz[] as times, ${sql.array(['a', 'b,"'])}::text[] as texts`;
+        ${sql.array(times, TYPES.timestamptz.array)}::timestamptz[] as times,
+        ${sql.array(['a', 'b,"'])}::text[] as texts`;
     expect(row?.flags).toEqual(flags);
     expect(row?.times).toEqual(times);
     expect(row?.texts).toEqual(['a', 'b,"']);

@@ -202,8 +202,8 @@ const isDeactivated = (sql: Sql, driverId: Fragment): Fragment =>
 
 /**
  * Releases an order whose driver has been silent for `silentMs` before the pickup, or was deactivated. A
- * silent one may be offered it again. Null if the driver has picked it up or reported a position meanwhile, or was given
- * it anew.
+ * silent one may be offered it again. Null if the driver has picked it up meanwhile, reported a position, or was
+ * given it anew.
  */
 export function releaseFromSilent(
   db: Db,

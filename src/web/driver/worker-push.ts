@@ -17,8 +17,8 @@ const WINDOWS = { type: 'window', includeUncontrolled: true };
 export const PAGE = '/driver';
 
 /**
- * Shows what a push says. It is shown and rings beside an open page, too: browsers take a phone off that shows nothing
- * for a push, and a page has no sound before it is touched, and no order where its process is cut off from the database.
+ * Shows what a push says. It is shown and rings beside an open page, too. Browsers take a phone off that shows
+ * nothing for a push. A page has no sound before it is touched, and misses an order where its process is cut off.
  *
  * @param data `{"kind":"given"}` or `{"kind":"taken"}`; anything else counts as given
  * @param icon the address of the notice's picture

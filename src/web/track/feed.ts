@@ -170,8 +170,8 @@ export class Feed {
   }
 
   /**
-   * Shows what the service says instead of the order. A page that is served all the same is loaded no more often than it
-   * would ask.
+   * Loads the page anew, which shows what the service says instead of the order. One that is served all the same is
+   * loaded no more often than it would ask.
    */
   #expire(): void {
     this.#final = true;

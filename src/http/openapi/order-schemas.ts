@@ -46,7 +46,6 @@ const base = {
   delivery_tier: choice(TIER_IDS),
   delivery_fee: INTEGER,
   payment_status: PAYMENT_STATUS,
-  tracking_token: TRACKING_TOKEN,
   external_id: orNull(STRING),
   created_at: TIME,
   deliver_by: TIME,
@@ -56,10 +55,12 @@ const base = {
 /** Of an order that waits. */
 export const waiting = { waiting_because: choice([...WAIT_REASONS, ...HOLD_REASONS]) };
 
-/** The order in the reply to its creation. */
-export const CREATED_ORDER = named('CreatedOrder', object({ ...base, tracking_url: STRING }, waiting));
+const link = { tracking_token: TRACKING_TOKEN, tracking_url: STRING };
 
-/** Of an order that an organization reads. */
+/** The order in the reply to its creation. */
+export const CREATED_ORDER = named('CreatedOrder', object({ ...base, ...link }, waiting));
+
+/** Of an order that an organization reads; one that a store reads has its link. */
 const whose = { retailer_id: ID };
 
 const ended = { driver_id: orNull(ID), reason_code: orNull(choice(REASON_CODES)) };
@@ -67,7 +68,10 @@ const ended = { driver_id: orNull(ID), reason_code: orNull(choice(REASON_CODES))
 /** An order of a list. */
 export const LISTED_ORDER = named(
   'ListedOrder',
-  object({ ...base, ...ended, sms_status: choice(SMS_STATUSES), updated_at: TIME }, { ...waiting, ...whose }),
+  object(
+    { ...base, ...ended, sms_status: choice(SMS_STATUSES), updated_at: TIME },
+    { ...waiting, ...whose, tracking_token: TRACKING_TOKEN },
+  ),
 );
 
 const CUSTOMER = object({ name: STRING, email: STRING, phone: STRING, sms_opt_in: BOOLEAN });
@@ -119,7 +123,6 @@ export const ORDER = named(
       ...base,
       ...ended,
       ...extras,
-      tracking_url: STRING,
       payment_failure_code: orNull(STRING),
       charge_id: orNull(STRING),
       refund_id: orNull(STRING),
@@ -152,7 +155,7 @@ export const ORDER = named(
       dispatch_from: orNull(TIME),
       events: listOf({ oneOf: Object.entries(ORDER_EVENTS).map(([type, data]) => orderEvent(type, data)) }),
     },
-    { ...waiting, ...whose },
+    { ...waiting, ...whose, ...link },
   ),
 );
 

@@ -42,10 +42,12 @@ export function ordersGet(parts: {
       await countRead(reads, reader, alwaysReplyWith);
       const order = await asAvailable(store.findStoreOrder(orderIdOf(head), reader.retailerIds));
       if (!order) throw new ServiceError('not_found', 'There is no such order.');
-      const whose = reader.kind === 'organization' ? { retailer_id: order.retailer_id } : {};
+      const { retailer_id, tracking_token } = order;
+      const link = { tracking_token, tracking_url: `${trackingUrl()}/track/${tracking_token}` };
+      // A chain's key only reads, and whoever has a tracking link can change the notes for the door.
+      const own = reader.kind === 'organization' ? { retailer_id } : link;
       const { because, plan } = waitOnWire(order, matcher);
-      const shown = toWire(order, because, trackingUrl(), onTheWay({ ...order, plan }));
-      return json(200, { success: true, order: { ...whose, ...shown } });
+      return json(200, { success: true, order: { ...own, ...toWire(order, because, onTheWay({ ...order, plan })) } });
     },
   };
 
@@ -78,12 +80,7 @@ function scheduleOf(order: StoreOrder): ScheduledOrder {
   return { readyAt, deliverAfter, deliverBy, dispatchFrom };
 }
 
-function toWire(
-  order: StoreOrder,
-  waitReason: string | undefined,
-  trackingUrl: string,
-  { position, arrival, times }: OnTheWay,
-) {
+function toWire(order: StoreOrder, waitReason: string | undefined, { position, arrival, times }: OnTheWay) {
   const { customer, dropoff } = order;
   return {
     id: order.id,
@@ -96,8 +93,6 @@ function toWire(
     sms_status: order.sms_status,
     sms_failure_code: order.sms_failure_code,
     texts: textsOnWire(order),
-    tracking_token: order.tracking_token,
-    tracking_url: `${trackingUrl}/track/${order.tracking_token}`,
     external_id: order.external_id,
     metadata: order.metadata ?? {},
     items: order.items ?? [],

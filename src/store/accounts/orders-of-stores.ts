@@ -25,7 +25,8 @@ export const scanShare = (stores: number): number =>
   Math.max(LIST_SCAN_ROWS_PER_STORE, Math.ceil(LIST_SCAN_ROWS / Math.max(1, stores)));
 
 /**
- * The orders of several stores, as `listStoreOrders` lists those of one, each with its `retailer_id`. A page
+ * The orders of several stores, as `listStoreOrders` lists those of one, each with its `retailer_id`, and without its
+ * tracking token. A page
  * ends early where the orders of one store that were looked at end: what follows may have come before it.
  *
  * @param retailerIds up to MAX_ORGANIZATION_STORES

@@ -59,24 +59,24 @@ export async function listStoreOrders({ lists: sql }: Db, retailerId: string, fi
  * @param looked the rows of `orders` as `o`, with `wanted`, and `scanned`: how many of its store were looked at
  *   up to it
  * @param scanRows the most of a store that are; the list goes on behind the last one where it has that number
- * @param namesStore whether an order has its `retailer_id`
+ * @param isChain whether an order has its `retailer_id`, and no `tracking_token`: whoever has it can change notes
  */
 export async function readOrderPage(
   sql: Sql,
   looked: Fragment,
   { limit }: OrderFilter,
   scanRows: number,
-  namesStore: boolean,
+  isChain: boolean,
 ): Promise<OrderPage> {
   const rows = await sql`
     select id, external_id, status, delivery_tier, delivery_fee_cents as delivery_fee, payment_status, sms_status,
-      tracking_token, driver_id, reason_code, created_at, updated_at, assigned_at, ${scheduleColumns(sql, sql`o`)},
+      driver_id, reason_code, created_at, updated_at, assigned_at, ${scheduleColumns(sql, sql`o`)},
       pickup_lat, pickup_lng, case when status in ('driver_assigned', 'picked_up') then (
         select json_build_object('lat', a.lat, 'lng', a.lng, 'accuracyMeters', a.accuracy_meters)
         from dropoff_addresses a where a.id = o.dropoff_address_id and a.lat is not null) end as dropoff,
       ${onRoute(sql)} as on_route, ${shownPlan(sql)} as plan,
       ${microsOf(sql, sql`updated_at`)} as micros, scanned, wanted
-      ${namesStore ? sql`, retailer_id` : sql``}
+      ${isChain ? sql`, retailer_id` : sql`, tracking_token`}
     from ${looked}
     order by updated_at, id limit ${limit + 1}`;
   const page = rows.slice(0, limit);

@@ -106,7 +106,7 @@ function placeAmong(orderId: string, { stops, atMs }: ShownRoute, route: RouteJs
   const together = route.orders.filter(({ order_id: id }) => fetch?.orderIds.includes(id));
   const isFresh = route.age_ms !== null && route.age_ms <= POSITION_FRESH_MS;
   const own = route.orders.find(({ order_id: id }) => id === orderId);
-  const others = route.orders.filter(({ order_id: id, status }) => id !== orderId && status === 'picked_up');
+  const others = route.orders.filter(({ order_id: id, status }) => id !== orderId && status !== 'driver_assigned');
   return {
     stopsBefore: before.filter(({ kind }) => kind !== 'pickup').length,
     isNext: before.every((stop) => stop === fetch),

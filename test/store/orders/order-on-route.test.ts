@@ -34,6 +34,12 @@ it('is not next while the driver, who has it, waits for another parcel at the st
   expect(place?.doorInMinutes).toBeGreaterThan(4);
 });
 
+it('keeps from other customers each door whose parcel the driver has, or tried to hand over', () => {
+  const statuses = ['driver_assigned', 'picked_up', 'undeliverable'];
+  const doors = statuses.map((status) => placeOnRoute('a', route(parcel('a', 'picked_up'), parcel('b', status))));
+  expect(doors.map((place) => place?.otherDoors.length)).toEqual([0, 1, 1]);
+});
+
 it('is found for many orders in several turns, once for each driver', async () => {
   const rows = Array.from({ length: 24 }, (_, index) => {
     const driver = Math.floor(index / 4);

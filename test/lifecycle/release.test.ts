@@ -191,6 +191,17 @@ describe('a driver who falls silent', () => {
     expect((await everythingOf(database.sql, orderId)).order).toMatchObject({ status: 'pending_dispatch' });
   });
 
+  it('finds one of a deactivated driver before those of silent ones, which are kept for a while after a start', async () => {
+    const found: string[] = [];
+    for (const isActive of [true, false, true]) {
+      const { orderId, driverId } = await carrying('driver_assigned');
+      found.push(orderId);
+      await silence(driverId, SILENT_FOR);
+      await database.sql`update drivers set active = ${isActive} where id = ${driverId}`;
+    }
+    expect((await store.findSilent(DRIVER_SILENT_MS, 1)).map(({ orderId }) => orderId)).toEqual([found[1]]);
+  });
+
   it('keeps it if they report between the read and the release', async () => {
     const { orderId, driverId } = await carrying('driver_assigned');
     await silence(driverId, SILENT_FOR);

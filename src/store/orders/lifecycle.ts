@@ -225,7 +225,8 @@ export function releaseFromSilent(
 export type SilentOrder = { readonly orderId: string; readonly driverId: string; readonly isGone: boolean };
 
 /**
- * Orders before their pickup whose driver has been silent for `silentMs`, or was deactivated, at most `limit`.
+ * Orders before their pickup whose driver has been silent for `silentMs`, or was deactivated, these first; at most
+ * `limit`.
  */
 export async function findSilent({ sql }: Db, silentMs: number, limit: number): Promise<SilentOrder[]> {
   const rows = await sql`
@@ -234,7 +235,7 @@ export async function findSilent({ sql }: Db, silentMs: number, limit: number): 
     where o.status = 'driver_assigned'
       and (greatest(o.assigned_at, p.received_at) < now() - make_interval(secs => ${silentMs / 1000})
         or ${isDeactivated(sql, sql`o.driver_id`)})
-    limit ${limit}`;
+    order by is_gone desc limit ${limit}`;
   return rows.map((row) => ({ orderId: row.id, driverId: row.driver_id, isGone: row.is_gone }));
 }
 

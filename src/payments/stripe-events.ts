@@ -54,7 +54,7 @@ type Fields = { readonly [name: string]: unknown };
 
 /** Reads a signed event. An endpoint may have another API version, so only lasting fields are read. */
 export function readStripeEvent(event: unknown): StripeEvent | null {
-  const { id, type, livemode, created, data } = fieldsOf(event);
+  const { id, type, livemode, created, data, account } = fieldsOf(event);
   if (typeof id !== 'string' || typeof type !== 'string' || typeof created !== 'number') return null;
   const taken = STRIPE_EVENT_TYPES.find((each) => each === type);
   return {
@@ -62,7 +62,8 @@ export function readStripeEvent(event: unknown): StripeEvent | null {
     type: taken ?? 'other',
     live: livemode === true,
     createdAt: new Date(created * 1_000),
-    news: taken ? readNews(taken, fieldsOf(fieldsOf(data).object)) : null,
+    // What a connected account tells of itself is nothing that this account was paid.
+    news: taken && account === undefined ? readNews(taken, fieldsOf(fieldsOf(data).object)) : null,
   };
 }
 

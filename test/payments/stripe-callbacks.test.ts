@@ -416,6 +416,8 @@ test('a dispute that changes after it was closed holds the payout or lets it go,
   const held = { status: 'held', reasons: ['disputed'] };
   for (const [status, second, outcome, payout] of [
     ['open', 0, 'done', held],
+    ['open', 9, 'unchanged', held],
+    ['won', 8, 'unchanged', held],
     ['lost', 10, 'done', held],
     // An appeal, which is won.
     ['open', 20, 'done', held],

@@ -17,6 +17,12 @@ test('what is read of an event: its mode, its time, and what it is about', () =>
   });
 });
 
+test('an event of a connected account is no news', () => {
+  const object = { id: 'pi_1', metadata: { order_id: ORDER }, amount: 799, currency: 'usd' };
+  const event = { id: 'evt_1', type: 'payment_intent.succeeded', livemode: true, created: 1_795_000_000 };
+  expect(readStripeEvent({ ...event, account: 'acct_1', data: { object } })?.news).toBeNull();
+});
+
 test('an event of another type has a type of its own kind, and a thing that is no event is none', () => {
   expect(read('invoice.paid', { id: 'in_1' })).toMatchObject({ type: 'other', news: null });
   expect([null, 7, 'evt', {}, { id: 'evt_1', type: 7, created: 1 }].map(readStripeEvent)).toEqual(Array(5).fill(null));

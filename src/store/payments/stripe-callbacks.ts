@@ -213,6 +213,10 @@ export function noteDispute(
       where d.status <> excluded.status and (excluded.told_at > ${lastTold}
         or (excluded.told_at = ${lastTold} and excluded.status <> 'open'))
       returning order_id
+    ), repeated as (
+      -- So that what is older than this news, and comes after it, changes nothing.
+      update disputes d set told_at = ${toldAt}::timestamptz
+      where dispute_id = ${disputeId} and status = ${status} and ${lastTold} < ${toldAt}::timestamptz
     )`;
   const update = sql`
     update orders set sequence = sequence + 1 where id in (select order_id from noted)`;

@@ -65,12 +65,14 @@ test('what carriers say of the sender is told, and not what they say of the reci
   for (const form of [
     { MessageStatus: 'sent' },
     { MessageStatus: 'undelivered', ErrorCode: '30034' },
+    { MessageStatus: 'undelivered', ErrorCode: '30035' },
     { MessageStatus: 'undelivered', ErrorCode: '30003' },
     { MessageStatus: 'delivered' },
   ])
     await call(STATUS_PATH, { MessageSid: 'SM1', ...form });
-  expect(sender).toEqual([false, true]);
-  expect(reports[1]).toMatchObject({ status: 'sender_refused', failureCode: '30034' });
+  expect(sender).toEqual([false, false, true]);
+  const refused = ['30034', '30035'].map((failureCode) => ({ status: 'sender_refused', failureCode }));
+  expect(reports.slice(1, 3)).toMatchObject(refused);
 });
 
 test('a call that changes nothing, and one of no concern, are answered 200 and counted', async () => {

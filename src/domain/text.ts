@@ -35,9 +35,12 @@ export const PLAUSIBLE_EMAIL =
 /** What no line may have, and every other character that nobody sees and that moves what stands around it. */
 const UNSEEN = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** Lines that a person pasted, each ended by U+000A, without marks that they do not see and that UNFIT has. */
+/** UNFIT without U+000D, which ends a line beside U+000A. */
+const UNFIT_IN_LINES = new RegExp(`(?!\\r)[${UNFIT}]`, 'g');
+
+/** Lines that a person pasted, each ended by U+000A, without what they do not see and UNFIT has. */
 export function pastedLines(text: string): string {
-  return text.replaceAll(/[\v\u2028\u2029]/g, '\n').replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '');
+  return text.replaceAll(/[\v\f\u0085\u2028\u2029]/g, '\n').replaceAll(UNFIT_IN_LINES, '');
 }
 
 const isOneLine = new RegExp(ONE_LINE, 'u');

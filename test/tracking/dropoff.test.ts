@@ -90,11 +90,12 @@ test('the same notes again change nothing, and an empty text or null takes them 
   expect(changes.slice(1)).toEqual([{ instructions: null, leaveAtDoor: false }]);
 });
 
-test('what was pasted is kept with its lines, and without marks of direction that nobody sees', async () => {
+test('what was pasted is kept with its lines, and without marks and controls that nobody sees', async () => {
   const { put } = await start();
-  const pasted = 'call \u202a+1 415 555 0123\u202c\u2028Ring\u000btwice\u2029\u2066at 4\u2069';
+  const pasted =
+    'call \u202a+1 415 555 0123\u202c\u2028Ring\u000btwice\u2029\u2066at 4\u2069\fside\u001f\u0085door\u0000';
   const { status } = await put({ ...NOTES, dropoff_instructions: pasted });
-  expect([status, changes[0]?.instructions]).toEqual([200, 'call +1 415 555 0123\nRing\ntwice\nat 4']);
+  expect([status, changes[0]?.instructions]).toEqual([200, 'call +1 415 555 0123\nRing\ntwice\nat 4\nside\ndoor']);
 });
 
 test.each([
@@ -108,11 +109,6 @@ test.each([
     'too long',
     { ...NOTES, dropoff_instructions: 'x'.repeat(501) },
     ['dropoff_instructions: must be at most 500 characters long'],
-  ],
-  [
-    'that turn what follows',
-    { ...NOTES, dropoff_instructions: 'a\u001bb' },
-    ['dropoff_instructions: must have no control characters but ends of lines, and no overrides of direction'],
   ],
 ])('notes %s are refused by their fields', async (_what, body, problems) => {
   const { put } = await start();

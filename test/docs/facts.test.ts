@@ -299,14 +299,17 @@ test('drive.md has each message and each close code of the socket', () => {
   ];
   expect(types.length).toBeGreaterThan(5);
   for (const type of types) expect(text, type).toContain(`{"type": "${type}"`);
-  const closes = all(source('src/driver-app/live.ts'), /^const [A-Z_]+ = (\d{4});/gm);
-  expect(
-    missing(
-      closes,
-      rows(text).map(([first = '']) => first),
-    ),
-  ).toEqual([]);
+  expect(missing(closeCodes('src/driver-app/live.ts'), firstOf(text))).toEqual([]);
 });
+
+test('integrate.md has each close code of the tracking page’s socket', () => {
+  const codesOfPage = closeCodes('src/tracking/live.ts');
+  expect(codesOfPage.length).toBeGreaterThan(2);
+  expect(missing(codesOfPage, firstOf(section(integrate, '## Link the tracking page')))).toEqual([]);
+});
+
+const closeCodes = (file: string): string[] => all(source(file), /^const [A-Z_]+ = (\d{4});/gm);
+const firstOf = (text: string): string[] => rows(text).map(([first = '']) => first);
 
 test('promises.md names each row of the faults, and no other', () => {
   const named = rows(section(page('docs/promises.md'), '## How they are tested'))

@@ -150,9 +150,10 @@ export function openRelay(
   const queues = createQueues(backend, marks, logger);
   closers.add('queues', () => Promise.all([...queues.values()].map((queue) => queue.close())));
   const { charges, texts } = vendorRates(config);
+  const rates: Partial<Record<QueueName, number>> = { charge: charges, refund: charges, sms: texts, text: texts };
   const limited = charges > 0 || texts > 0;
   // The rate of webhooks is limited by the stores' servers, so they always need fair shares.
-  const fair = new Set<QueueName>(limited ? QUEUES : WEBHOOK_QUEUES);
+  const fair = new Map((limited ? QUEUES : WEBHOOK_QUEUES).map((name) => [name, rates[name] ?? 0]));
   const relay = createRelay(queues, store, fair, pace, isAwaited, clock, logger);
   closers.add('relay', () => relay.close());
   return relay;

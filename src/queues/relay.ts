@@ -62,12 +62,12 @@ export type Relay = {
  * @param isAwaited whether a reply waits for the charge of this order
  * @param queues by name; {@link JobHandlers} has the handler of each
  * @param fairQueues queues with fair shares among stores, which cost a queue more than first come, first
- *   served
+ *   served, and the most jobs a second that each of them starts; 0 without a limit
  */
 export function createRelay(
   queues: ReadonlyMap<keyof JobHandlers, Adder>,
   store: Pick<Store, 'extendLease'>,
-  fairQueues: ReadonlySet<QueueName>,
+  fairQueues: ReadonlyMap<QueueName, number>,
   pace: Pick<JobPace, 'isYielding' | 'room'>,
   isAwaited: (orderId: string) => boolean,
   clock: Clock,
@@ -181,7 +181,14 @@ export function createRelay(
     const fitting = fits ? rows : rows.filter(hasRoom);
     if (fitting.length === 0) return;
     await queue?.addBulk(bulkJobsOf(name, fitting, priorities, nowMs, hasReply));
-    marks.add(fitting.map(({ id, relays, orderId }) => ({ id, relays, orderId })));
+    const waitSeconds = waitOf(name);
+    marks.add(fitting.map(({ id, relays, orderId }) => ({ id, relays, orderId, waitSeconds })));
+  }
+
+  /** A job that waits for its queue's rate is not lost: a second one of its row would take the place of another's. */
+  function waitOf(name: QueueName): number {
+    const rate = fairQueues.get(name) ?? 0;
+    return rate > 0 ? Math.ceil((rooms.get(name)?.waiting ?? 0) / rate) : 0;
   }
 
   function take(rows: readonly OutboxRow[]): void {

@@ -29,12 +29,13 @@ export function createQueueRoom(queue: { countWaiting(): Promise<number> }, most
   let room = 0;
   let beyond = 0;
   let isFull = false;
+  let waiting = 0;
   let askedMs = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
     if (isFull && performance.now() - askedMs < QUEUE_CHECK_MS) return;
     askedMs = performance.now();
-    const waiting = await queue.countWaiting();
+    waiting = await queue.countWaiting();
     isFull = waiting >= (isFull ? most / 2 : most);
     room = isFull ? 0 : QUEUE_CHECK_ROWS;
     beyond = isFull ? Math.min(QUEUE_CHECK_ROWS, most + MAX_QUEUED_BEYOND - waiting) : 0;
@@ -46,7 +47,12 @@ export function createQueueRoom(queue: { countWaiting(): Promise<number> }, most
       if (room < jobs) await look();
       if (room < jobs) return false;
       room -= jobs;
+      waiting += jobs;
       return true;
+    },
+    /** Jobs that wait: those that it counted last, and those that took room since. */
+    get waiting(): number {
+      return waiting;
     },
     /** Takes the place of a job beyond a full queue, as it was counted last; false if there is none. */
     takeBeyond(): boolean {

@@ -144,7 +144,7 @@ function startOn(
 ) {
   const pace = new JobPace(false);
   const queues = createQueues(backend, { mark: () => undefined }, logger);
-  const relay = createRelay(queues, store, new Set(), pace, () => false, Date, logger);
+  const relay = createRelay(queues, store, new Map(), pace, () => false, Date, logger);
   const run = createWebhookJob({ store, client: { post }, relay, clock: Date, random: Math.random, logger });
   const handle: JobHandler = (job) => run(job).finally(() => ran(job.outboxId));
   const settings = workerSettings({ concurrency: WEBHOOK_CONCURRENCY, pace });

@@ -67,7 +67,7 @@ describe.each([
   /** A relay into the backend and a worker on `sms` with these results in turn, then `done`. */
   function world(results: readonly (JobResult | Promise<JobResult>)[], ratePerSecond = 0, clock: Clock = Date) {
     const queues = createQueues(opened.backend, NO_MARKS, logger);
-    const relay = createRelay(queues, storeOf(sql), new Set(), pace, () => true, Date, logger);
+    const relay = createRelay(queues, storeOf(sql), new Map(), pace, () => true, Date, logger);
     const seen: JobData[] = [];
     const left: { outboxId: number; pauseMs: number }[] = [];
     const putBack: WorkerSettings['putBack'] = async (jobs, _queue, pauseMs) =>
@@ -197,7 +197,7 @@ test('in a fair queue a quiet store’s job comes before a busy one’s; others 
   const relay = createRelay(
     new Map((['webhook', 'sms'] as const).map((name) => [name, queue(name)])),
     { extendLease: async () => undefined },
-    new Set(['webhook'] as const),
+    new Map([['webhook', 0]] as const),
     pace,
     () => true,
     Date,

@@ -36,9 +36,18 @@ function world({
   pace = new JobPace(true),
   queues = ['sms'] as QueueName[],
   fair = [] as QueueName[],
+  rate = 0,
   unmarkable = -1,
 } = {}) {
-  const state = { waiting, isAway, added: [] as number[], jobs: [] as number[], marked: [] as number[][], asked: 0 };
+  const state = {
+    waiting,
+    isAway,
+    added: [] as number[],
+    jobs: [] as number[],
+    marked: [] as number[][],
+    waits: [] as unknown[],
+    asked: 0,
+  };
   const awaited: number[] = [];
   const queue = {
     async addBulk(jobs: { data: JobBatch }[]) {
@@ -59,9 +68,10 @@ function world({
       async extendLease(rows) {
         if (rows.some(({ id }) => id === unmarkable)) throw new Error('deadlock');
         state.marked.push(rows.map(({ id }) => id));
+        state.waits.push(...rows.map(({ waitSeconds }) => waitSeconds));
       },
     },
-    new Set(fair),
+    new Map(fair.map((name) => [name, rate])),
     pace,
     (orderId) => orderId === AWAITED,
     Date,
@@ -209,6 +219,13 @@ test('a queue with fair shares that is full takes a few jobs of each store all t
   relay.relay(of('third', 200, 203));
   await flushed();
   expect(state.added.slice(FEW_JOBS + 2)).toEqual([200]);
+});
+
+test('a job is left to a queue for as long as its rate has it wait, and is not handed over again meanwhile', async () => {
+  const { relay, state } = world({ waiting: 2_000, fair: ['sms'], rate: 2 });
+  relay.relay(rowsOf(1, 3));
+  await relay.close();
+  expect(state.waits).toEqual([1_001, 1_001]);
 });
 
 test('a full queue takes jobs again when half of them are done', async () => {
@@ -409,7 +426,7 @@ test('a job whose first hand-over was not answered is given under another id onc
   const relay = createRelay(
     new Map([['sms', queue]]),
     store,
-    new Set(),
+    new Map(),
     pace,
     () => false,
     Date,

@@ -1,4 +1,5 @@
 import type { ExpectedOrders } from '../domain/idle-wait.ts';
+import type { Tier } from '../domain/tier.ts';
 import { below, DOOR_STOP_MS, PLANNER_LOOK_MS, STORE_STOP_MS } from '../limits.ts';
 import { countsFrom, type Matcher, type WaitingOrder } from '../matcher/matcher.ts';
 import { modelTravelMs } from '../planner/place.ts';
@@ -267,7 +268,7 @@ export class PlannerView {
     }
     this.#orders.set(id, order);
     this.#drivers.makeNearKnown(order, this.#nowMs);
-    this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)?.weight ?? 1), this.#nowMs);
+    this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)), this.#nowMs);
   }
 
   /** An order that was told in vain comes back, as it is not known any more. */
@@ -308,10 +309,14 @@ export class PlannerView {
 
 /**
  * An order for the planner. A store that sends many at once has each count as waiting a little later than the
- * one before (`fair-shares.ts`); by so much later it is promised, and until then a minute of it costs less.
+ * one before (`fair-shares.ts`); by so much later it is promised, and until then a minute of it costs less. One that
+ * is promised for later than its tier lets it wait is late from half of that wait on, or it would expire behind
+ * everybody who came since.
  */
-function openOrder(order: WaitingOrder, weight: number): OpenOrder {
-  const { sinceMs, readyAtMs = sinceMs, deliverByMs = Number.POSITIVE_INFINITY, point } = order;
+function openOrder(order: WaitingOrder, tier: Tier | undefined): OpenOrder {
+  const { sinceMs, readyAtMs = sinceMs, deliverByMs, point } = order;
+  const lateMs = tier ? sinceMs + (tier.maxWaitSeconds * 1_000) / 2 : Number.POSITIVE_INFINITY;
+  const dueMs = deliverByMs === undefined ? Number.POSITIVE_INFINITY : Math.min(deliverByMs, lateMs);
   const fromMs = countsFrom(order);
   return {
     id: order.orderId,
@@ -321,8 +326,8 @@ function openOrder(order: WaitingOrder, weight: number): OpenOrder {
     countsFromMs: fromMs,
     readyMs: readyAtMs,
     doorFromMs: order.deliverAfterMs,
-    dueMs: deliverByMs + (fromMs - sinceMs),
-    weight,
+    dueMs: dueMs + (fromMs - sinceMs),
+    weight: tier?.weight ?? 1,
     room: 1,
   };
 }

@@ -7,6 +7,8 @@ import { carrying, freeDriver } from '../matcher/carrying.ts';
 
 const NOW = Date.parse('2030-01-31T17:00:00Z');
 const STORE = { lat: 40.73, lng: -73.99 };
+const NORTH = { lat: 40.78, lng: -73.99 };
+const SOUTH = { lat: 40.68, lng: -73.99 };
 const HOUR = 3_600_000;
 const PLANNED = new Map([...TIERS].map(([id, tier]) => [id, { ...tier, dispatchMode: 'planned' as const }]));
 
@@ -54,4 +56,22 @@ test('a view without orders is not idle while the matcher has any that a pass wo
   matcher.unwait('soon');
   matcher.wait(order('now'));
   expect(new PlannerView(matcher).isIdle(NOW)).toBe(false);
+});
+
+test('an order that is promised for days ahead goes before new ones once it has waited for half of its longest wait', () => {
+  const first = (waitedHours: number) => {
+    const matcher = new Matcher(PLANNED, true);
+    matcher.putDriver(driver([]));
+    const view = viewOf(matcher);
+    const sinceMs = NOW - waitedHours * HOUR;
+    matcher.wait({ ...order('old'), sinceMs, readyAtMs: sinceMs, deliverByMs: NOW + 48 * HOUR, dropoff: NORTH });
+    matcher.wait({ ...order('new'), dropoff: SOUTH });
+    view.flush(NOW, () => false);
+    const doors = ['old', 'new']
+      .map((id) => view.planner.estimate(id))
+      .map((planned) => planned && 'doorMs' in planned && planned.doorMs);
+    expect(doors.every((doorMs) => Number(doorMs) > NOW)).toBe(true);
+    return Number(doors[0]) < Number(doors[1]) ? 'old' : 'new';
+  };
+  expect([first(1), first(23)]).toEqual(['new', 'old']);
 });

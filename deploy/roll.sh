@@ -25,10 +25,14 @@ SETTLE_SECONDS=${SETTLE_SECONDS:-4}
 say() { echo "$(date +%T) $*"; }
 
 fail() {
+  # Nothing cuts the way back short.
+  trap '' INT TERM HUP PIPE
+  trap - EXIT
+  # Before a word is said, as the terminal may be gone. A process that ends by itself starts again as the build that is
+  # known to work.
+  if [[ -n ${before:-} ]] && point_to "$before"; then rm -f "$CURRENT.before"; fi
   say "The roll stopped: $*" >&2
   if [[ -n ${before:-} ]]; then
-    # A process that ends by itself starts again as the build that is known to work.
-    point_to "$before"
     echo "Processes that were not rolled still run $before. To go back with all of them: $0 $before" >&2
   fi
   exit 1
@@ -91,7 +95,10 @@ current=$(readlink -e "$CURRENT") || fail "$CURRENT is no link to a build."
 cd "$new"
 $CHECK node dist/cli.js check --roll || fail "the check of $new failed."
 
-before=$current
+# After a roll that was killed, the link leads to a build that never ran everywhere.
+before=$(readlink -e "$CURRENT.before" || echo "$current")
+trap 'fail "it was interrupted."' INT TERM HUP EXIT
+ln -sfn "$before" "$CURRENT.before"
 point_to "$new"
 # Those that serve nobody come first: of a roll that stopped, it is the one that failed.
 ready=() unready=()
@@ -101,4 +108,6 @@ for port in "${unready[@]}" "${ready[@]}"; do
   sleep "$SETTLE_SECONDS"
 done
 for port in $WORKERS; do roll worker "$port"; done
+trap - INT TERM HUP EXIT
+rm "$CURRENT.before"
 say "All processes run $new. The way back: $new/deploy/roll.sh $before"

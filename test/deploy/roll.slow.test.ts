@@ -96,6 +96,21 @@ test.each([
   expect(done.slice(0, 4)).toEqual(['stop api 1', 'start api 1 as one', 'stop api 2', 'start api 2 as one']);
 });
 
+test.each([
+  ['SIGINT', 'one'],
+  ['SIGHUP', 'one'],
+  ['SIGKILL', 'two'],
+] as const)('a roll that %s ends leaves the link on build %s, and the way back is the same', async (signal, link) => {
+  broken.set('api 1 as two', 'unready');
+  const first = roll('two', { READY_SECONDS: '600' });
+  await expect.poll(() => done.length).toBe(2);
+  script.signal(signal);
+  expect([(await first).code, current()]).toEqual([1, link]);
+  const { stderr } = await roll('two');
+  expect(stderr).toMatch(/To go back with all of them: \S*roll\.sh \S*\/one\n$/);
+  expect(current()).toBe('one');
+});
+
 test('begins with the process that is not ready', async () => {
   await stop(processes[1] as StandIn);
   expect(await roll('two')).toMatchObject({ code: 0 });

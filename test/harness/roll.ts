@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
@@ -26,14 +26,18 @@ export async function openRollScript(act: (what: 'start' | 'stop', unit: string)
   const ask = `curl -sS --fail-with-body -m 600 http://127.0.0.1:${port}`;
   // The Node that runs this.
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
+  let child: ChildProcess | undefined;
   return {
     run: (build: string, settings: Readonly<Record<string, string>>): Promise<Rolled> =>
       new Promise((resolve) => {
         const env = { PATH, START: `${ask}/start -d`, STOP: `${ask}/stop -d`, ...settings };
-        execFile(SCRIPT, [build], { env, timeout: RUN_MS }, (error, stdout, stderr) => {
+        // A group of its own, as in a terminal, whose signals reach what the script waits for, too.
+        child = execFile('setsid', [SCRIPT, build], { env, timeout: RUN_MS }, (error, stdout, stderr) => {
           resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
         });
       }),
+    /** Signals the script as its terminal does. */
+    signal: (name: NodeJS.Signals) => process.kill(-(child?.pid ?? Number.NaN), name),
     close: (): void => void server.close(),
   };
 }

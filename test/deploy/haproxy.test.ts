@@ -40,6 +40,13 @@ test.skipIf(!hasHaproxy())(
   },
 );
 
+test.skipIf(!hasHaproxy())('HAProxy shows no metrics, which would be those of either process by turns', async () => {
+  const { port } = await startServer({ routes: [] });
+  const haproxy = await startHaproxy(folder, [port, port]);
+  onTestFinished(haproxy.stop);
+  expect((await fetch(`${haproxy.url}/metrics`)).status).toBe(403);
+});
+
 test.skipIf(!hasHaproxy())('a key with bytes outside ASCII is 400 behind HAProxy, wherever they are', async () => {
   const { port } = await startServer({
     routes: [echoRoute({ handle: ({ head }) => json(200, { key: idempotencyKeyOf(head) }) })],

@@ -1,5 +1,7 @@
 import {
+  accessSync,
   chmodSync,
+  constants,
   existsSync,
   lchownSync,
   lstatSync,
@@ -81,7 +83,7 @@ export async function restoreBackup(backup: Backup, log: (line: string) => void)
   const isBase = existsSync(join(backup.path, 'PG_VERSION'));
   if (!isBase && (backup.wal || backup.until))
     throw new NotRestored('A dump has no log: --wal and --until are for base backups.');
-  const folder = mkdtempSync(join(backup.temporary ?? tmpdir(), 'sameday-backup-'));
+  const folder = mkdtempSync(join(backup.temporary ?? temporaryFolder(), 'sameday-backup-'));
   const runAs = process.geteuid?.() === 0 ? await clusterUser(log) : undefined;
   if (runAs) lchownSync(folder, runAs.uid, runAs.gid);
   const place = { clusterDir: join(folder, 'cluster'), logFile: join(folder, 'server.log'), runAs };
@@ -133,6 +135,18 @@ export async function restoreBackup(backup: Backup, log: (line: string) => void)
   } catch (error) {
     await remove();
     throw error instanceof NotRestored ? error : new NotRestored((error as Error).message, { cause: error });
+  }
+}
+
+/** /tmp may be in memory, which the cluster would take from the service. */
+function temporaryFolder(): string {
+  const folder = tmpdir();
+  try {
+    if (folder !== '/tmp') return folder;
+    accessSync('/var/tmp', constants.W_OK);
+    return '/var/tmp';
+  } catch {
+    return folder;
   }
 }
 

@@ -1,6 +1,7 @@
-import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LiveDatabase, PROGRAMS, startLiveDatabase } from '../harness/live-database.ts';
 import { jpeg } from '../harness/photo.ts';
 import { newDataDir } from '../harness/service.ts';
@@ -98,4 +99,24 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
     expect(stderr).toContain(why);
     expect(code).toBe(2);
   });
+});
+
+test('the cluster is made on the disk where nothing names another folder: /tmp may be in memory', async () => {
+  const programs = mkdtempSync(join(tmpdir(), 'sameday-programs-'));
+  onTestFinished(() => rmSync(programs, { recursive: true }));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  // Where root runs the test, another user runs initdb.
+  chmodSync(programs, 0o755);
+  const says = 'case $0 in *initdb) echo $* >&2; exit 1; esac; echo "Dumped from database version: 17 (PostgreSQL) 17"';
+  for (const name of ['pg_restore', 'postgres', 'initdb']) {
+    writeFileSync(join(programs, name), `#!/bin/sh\n${says}\n`, { mode: 0o755 });
+  }
+  for (const [named, folder] of [
+    ['', '/var/tmp'],
+    [programs, programs],
+  ] as const) {
+    for (const name of ['TMPDIR', 'TMP', 'TEMP']) vi.stubEnv(name, named);
+    const { stderr } = await checkBackup(import.meta.filename, '--programs', programs);
+    expect(stderr).toContain(`initdb failed: -D ${folder}/sameday-backup-`);
+  }
 });

@@ -133,13 +133,16 @@ export function misspeltSettings(env: Environment = process.env): string[] {
 
 /** Lines about settings that are usable, and seldom meant. */
 export function doubtsAbout(config: Config): string[] {
-  const { sandbox, trustProxy, host, baseUrl, supportEmail, geocoderUrl } = config;
+  const { sandbox, trustProxy, host, baseUrl, supportEmail, geocoderUrl, stripe } = config;
   const doubts = baseUrl === null ? [] : doubtsAboutBase(new URL(baseUrl));
   if (trustProxy && !THIS_MACHINE.test(host)) {
     doubts.push(
       'TRUST_PROXY=1 believes X-Forwarded-For of whoever reaches this port. Set HOST=127.0.0.1 where the proxy is on ' +
         'this machine, else let only the proxy reach the port.',
     );
+  }
+  if (!sandbox && stripe?.secretKey.includes('_test_')) {
+    doubts.push('STRIPE_SECRET_KEY is of the test mode: orders count as paid, and no money moves. Set the live key.');
   }
   if (!sandbox && supportEmail === DEFAULT_SUPPORT_EMAIL) {
     doubts.push(`SUPPORT_EMAIL is not set: replies name ${supportEmail}.`);

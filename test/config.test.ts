@@ -388,6 +388,10 @@ test('a setting that is seldom meant is told: a port that believes everybody, an
   for (const BASE_URL of ['http://localhost:8080', 'http://[::1]', 'HTTPS://X.example:443/']) {
     expect(told({ ...support, BASE_URL }), BASE_URL).toEqual([]);
   }
+  for (const key of ['sk_test_1', 'rk_test_1']) {
+    expect(told({ ...support, STRIPE_SECRET_KEY: key })).toEqual(['STRIPE_SECRET_KEY']);
+    expect(told({ SANDBOX: '1', STRIPE_SECRET_KEY: key })).toEqual([]);
+  }
   const borrowed = { GEOCODER_URL: 'https://nominatim.openstreetmap.org', SUPPORT_EMAIL: 'help@x.example' };
   expect(told(borrowed)).toEqual(['GEOCODER_URL']);
   expect(doubtsAbout(parseConfig({}))).toEqual([]);

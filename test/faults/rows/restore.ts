@@ -14,7 +14,7 @@ import { findUnrestored, missingOf, type Restoration } from '../restored.ts';
 import { inWorld, ORDERS_PER_SECOND, type Row, type RowResult } from '../row.ts';
 import { later, type World } from '../world.ts';
 
-/** `archive_timeout` in seconds. docs/deploy.md has 60, with which each restore would take a minute more. */
+/** `archive_timeout` in seconds. docs/deploy.md has 300, with which each restore would take 5 min more. */
 const ARCHIVE_TIMEOUT_SECONDS = 2;
 /** Time for the switch, which Postgres times in whole seconds, and for the copy of 16 MB on busy cores. */
 const SWITCH_AND_COPY_MS = 5_000;

@@ -141,8 +141,9 @@ function watchDatabase(store: BacklogStore, registry: Registry): void {
       help,
       registers,
       async collect() {
-        this.reset();
         const figure = await read();
+        // A reset would leave a 0, as of a figure that was read.
+        this.remove();
         if (typeof figure === 'number') this.set(figure);
       },
     });

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
 import { newId } from '../../src/domain/ids.ts';
 import { openMetrics } from '../../src/runtime/metrics.ts';
 import { REFUND_MISSING_SECONDS } from '../../src/store/operator/operator.ts';
@@ -52,6 +54,25 @@ test('every queue shows its owed jobs and their age, and so do waiting orders an
   expect(text).toContain('sameday_events_unnumbered 0');
   expect(text).toContain('sameday_events_oldest_seconds 0');
   expect(text).toContain('sameday_webhooks_waiting 0');
+});
+
+test('the alert of missing figures fires for each statement that fails, and not for an empty database', async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const { rules } = parse(readFileSync('docs/alerts.yml', 'utf8')).groups[0];
+  const { expr } = rules.find(({ alert }: { alert: string }) => alert === 'figures are missing');
+  const needed = [...expr.matchAll(/\babsent\(([^)]+)\)/g)].map(([, series]) => series);
+  const missing = async (failing: object) => {
+    const store = { ...storeOf(database.sql), ...failing };
+    const text = await openMetrics({ isAway: () => false }, store).registry.metrics();
+    return needed.filter((series) => !text.includes(`\n${series} `));
+  };
+  expect(await missing({})).toEqual([]);
+  const away = () => Promise.reject(new Error('away'));
+  const gauges = ['readBacklog', 'readOldestWaiting', 'readOldestPutOff', 'readEventLag', 'readWatched'];
+  for (const statement of [...gauges, 'readWaitingWebhooks']) {
+    expect(await missing({ [statement]: away }), statement).toHaveLength(1);
+  }
 });
 
 test('what waits behind a receiver that fails, or is slow, has figures of its own and is no backlog of the queues', async () => {

@@ -16,9 +16,11 @@ import { MAX_EVENT_WAIT_SECONDS } from '../../src/http/field-errors.ts';
 import { schemas } from '../../src/http/schemas.ts';
 import { MIGRATION_DB_CONNECTIONS, PROCESS_DB_CONNECTIONS, QUEUE_DB_CONNECTIONS } from '../../src/limits.ts';
 import { WAIT_REASONS } from '../../src/matcher/wait-reason.ts';
+import { openMetrics } from '../../src/runtime/metrics.ts';
 import { QUEUES } from '../../src/store/outbox-rows.ts';
 import { HTTP_LIMITS } from '../../src/transport/http-limits.ts';
 import { ROWS } from '../faults/rows/index.ts';
+import { anything } from '../harness/all-routes.ts';
 import { BOUNDS } from '../harness/bounds.ts';
 import {
   all,
@@ -419,6 +421,9 @@ function readBy(expr: string) {
   return { series, summedBy: all(expr, /\bby \(([^)]*)\)/g).flatMap((names) => names.split(/,\s*/)) };
 }
 
+const meets = (word: string, pattern: string | RegExp): boolean =>
+  typeof pattern === 'string' ? word === pattern : pattern.test(word);
+
 /** The series of a metric by the name that Prometheus knows. */
 const seriesOf = ({ name, type, labels }: Metric): [string, readonly string[]][] =>
   type === 'histogram'
@@ -440,9 +445,37 @@ test('alerts read series, labels and values that there are', async () => {
       expect([...known.keys()], alert).toContain(name);
       expect(missing([...matchers.map(({ label }) => label), ...summedBy], known.get(name) ?? []), alert).toEqual([]);
       for (const { pattern } of matchers) {
-        const isMet = (word: string) => (typeof pattern === 'string' ? word === pattern : pattern.test(word));
-        expect(words.some(isMet), `${alert}: ${pattern}`).toBe(true);
+        expect(
+          words.some((word) => meets(word, pattern)),
+          `${alert}: ${pattern}`,
+        ).toBe(true);
       }
     }
   }
+});
+
+test.each([
+  ['none came', 0, 0, false],
+  ['none fails', 3, 0, false],
+  ['each tenth fails', 9, 1, false],
+  ['each fifth fails', 8, 2, true],
+  ['all of a few fail', 0, 3, true],
+])('the alert "orders fail" knows when of the orders %s', async (_, made, failed, fires) => {
+  const { observeRequest, registry } = openMetrics(anything as never, anything as never);
+  const [method = '', route = ''] = (await routes()).find((each) => each === 'POST /orders/create')?.split(' ') ?? [];
+  for (let n = 0; n < made; n++) observeRequest(route, method, 201, 5);
+  for (let n = 0; n < failed; n++) observeRequest(route, method, 503, 5);
+  for (let n = 0; n < 50; n++) observeRequest('/orders', 'GET', n % 2 ? 200 : 500, 5);
+  const counted = (await registry.getSingleMetric('sameday_http_requests_total')?.get())?.values ?? [];
+  registry.clear();
+  const expr = alerts().find(({ alert }) => alert === 'orders fail')?.expr ?? '';
+  // From nothing within the time of the rates, whose share is that of the sums.
+  const sums = expr.replaceAll(/sum\(rate\((\w+\{[^}]*\})\[15m\]\)\)/g, (_rate, selector) => {
+    const matchers = readBy(selector).series[0]?.matchers ?? [];
+    const isRead = (labels: Readonly<Record<string, unknown>>) =>
+      matchers.every(({ label, pattern }) => meets(String(labels[label]), pattern));
+    return String(counted.filter(({ labels }) => isRead(labels)).reduce((sum, { value }) => sum + value, 0));
+  });
+  expect(sums).toMatch(/^\d+ \/ \d+ > [\d.]+$/);
+  expect(runInNewContext(sums)).toBe(fires);
 });

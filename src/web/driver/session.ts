@@ -124,7 +124,6 @@ export class Session {
   async start(): Promise<void> {
     await this.queue.start();
     if (this.#stopped) return;
-    this.#heardFromMs = performance.now();
     this.#link.start();
     this.#followPosition();
     this.#duty.send();
@@ -143,7 +142,8 @@ export class Session {
   /** Tries at once: the network may be back, or the page is visible again. */
   wake(): void {
     if (this.#stopped) return;
-    this.#heardFromMs = performance.now();
+    // A hidden page was silent. Where no socket is open, it is not heard again yet.
+    this.#heardFromMs = this.#link.live ? performance.now() : Number.POSITIVE_INFINITY;
     this.#link.resume();
     this.queue.wake();
     this.#position.ask();
@@ -225,8 +225,12 @@ export class Session {
   #heard<Value>(answer: Answer<Value>): answer is { kind: 'ok'; value: Value } {
     if (this.#stopped) return false;
     if (answer.kind === 'signed_out') this.#listener.signedOut();
-    // Where no socket opens.
-    if (answer.kind === 'ok' && this.#heardFromMs === Number.POSITIVE_INFINITY) this.#heardFromMs = performance.now();
+    // Where no socket opens, only this tells.
+    if (answer.kind === 'failed' && !this.#link.live) this.#heardFromMs = Number.POSITIVE_INFINITY;
+    if (answer.kind === 'ok' && this.#heardFromMs === Number.POSITIVE_INFINITY) {
+      this.#heardFromMs = performance.now();
+      this.queue.wake();
+    }
     return answer.kind === 'ok';
   }
 

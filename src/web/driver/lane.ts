@@ -17,7 +17,7 @@ const RETRY_MAX_MS = 30_000;
 type LaneParts = {
   next(): Action | null;
   send(action: Action, signal: AbortSignal): Promise<Sent>;
-  apply(action: Action, sent: Sent): Promise<boolean>;
+  apply(action: Action, sent: Sent): boolean;
   random(): number;
 };
 
@@ -62,7 +62,7 @@ export class Lane {
     for (let next = this.#parts.next(); next !== null; next = this.#parts.next()) {
       const sent = await this.#sendOne(next);
       if (sent.kind !== 'later') this.#failures = 0;
-      if (await this.#parts.apply(next, sent)) continue;
+      if (this.#parts.apply(next, sent)) continue;
       if (sent.kind === 'later') this.#goLater();
       break;
     }

@@ -118,15 +118,16 @@ export class ActionQueue {
     for (const lane of this.#lanes) lane.stop();
   }
 
-  /** Stores the action, then sends it in its turn. Resolves when it is stored, not when it is sent. */
+  /** Sends the action in its turn, whether the storage answers or not. Resolves when it is stored or refused there. */
   async add(action: Omit<Action, 'number' | 'driverId'>): Promise<void> {
     // The time, as it is above the numbers that are not read yet.
     const number = Math.max(Date.now(), (this.#actions.at(-1)?.number ?? 0) + 1);
     const numbered = { ...action, number, driverId: this.#driverId };
     this.#actions.push(numbered);
     this.#listener.changed();
-    await this.#keep(numbered);
+    const kept = this.#keep(numbered);
     this.wake();
+    await kept;
   }
 
   /** Tries now and resets the pauses, as the network may be back. */
@@ -156,8 +157,8 @@ export class ActionQueue {
     return null;
   }
 
-  /** Applies an outcome; true where the next action may be sent. */
-  async #apply(action: Action, sent: Sent): Promise<boolean> {
+  /** Applies an outcome; true where the next action may be sent, which waits for no storage. */
+  #apply(action: Action, sent: Sent): boolean {
     const { byteLength = 0 } = this.#actions.find(({ id }) => id === action.id)?.photo ?? {};
     if (sent.kind === 'later') {
       if (sent.isSlow && byteLength > 0) this.#mostBytes = byteLength / SMALLER;
@@ -173,13 +174,13 @@ export class ActionQueue {
     if (sent.kind === 'refused') {
       const { code, message, retryAfterSeconds } = sent;
       const refused = { ...action, refusal: { code, message, retryAfterSeconds } };
-      await this.#change(refused);
+      this.#change(refused);
       this.#listener.refused(refused);
     } else {
       // Told before the change, so that the page never shows an action as neither sent nor waiting.
       this.#actions = this.#actions.filter(({ id }) => id !== action.id);
       this.#listener.done(action, { orderId: action.orderId, ...sent });
-      await this.#store.remove(action.id).catch(() => {});
+      void this.#store.remove(action.id).catch(() => {});
     }
     this.#listener.changed();
     // What was held up by it may be of the other kind.
@@ -193,13 +194,13 @@ export class ActionQueue {
       action.photo && action.photo.byteLength > this.#mostBytes ? await shrink(action.photo, this.#mostBytes) : null;
     if (!photo) return action;
     const fitted = { ...action, photo };
-    await this.#change(fitted);
+    this.#change(fitted);
     return fitted;
   }
 
-  async #change(action: Action): Promise<void> {
+  #change(action: Action): void {
     this.#actions = this.#actions.map((each) => (each.id === action.id ? action : each));
-    await this.#keep(action);
+    void this.#keep(action);
   }
 
   async #keep(action: Action): Promise<void> {

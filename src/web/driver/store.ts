@@ -12,6 +12,13 @@ const END_OF_DUTY = 'sameday-driver-end-of-duty';
 const DOOR = 'sameday-driver-door';
 const CLOCK = 'sameday-driver-clock-ahead';
 
+/**
+ * Longest time for which the phone's storage is waited for: some phones leave a page without an answer for half an
+ * hour. A slow one writes a photo within a second.
+ */
+const STORAGE_MS = 5_000;
+const NO_ANSWER = new Error('the storage does not answer');
+
 /** A photo that was taken and not sent, as some phones end a page while the camera is open. */
 export type Draft = { readonly orderId: string; readonly photo: ArrayBuffer };
 
@@ -30,7 +37,7 @@ export async function openStore(): Promise<DriverStore> {
 }
 
 function openDatabase(): Promise<IDBDatabase> {
-  return new Promise((resolve, reject) => {
+  return inTime((resolve, reject) => {
     const request = indexedDB.open(DATABASE, 1);
     request.onupgradeneeded = () => {
       request.result.createObjectStore(ACTIONS, { keyPath: 'id' });
@@ -59,7 +66,8 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
   const run = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
     try {
       return await once(name, mode, use);
-    } catch {
+    } catch (error) {
+      if (error === NO_ANSWER) throw error;
       database.close();
       database = await openDatabase();
       return once(name, mode, use);
@@ -69,6 +77,15 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
   const write = async (name: string, use: Use<unknown>) => void (await run(name, 'readwrite', use));
   /** What IndexedDB refused, for the next session of this page. */
   const unkept = new Map<string, Action>();
+  /** Each action as it is by now, null once it is removed: a write that is tried again must undo none after it. */
+  const latest = new Map<string, Action | null>();
+  const settle = (id: string, action: Action | null) => {
+    latest.set(id, action);
+    return write(ACTIONS, (store) => {
+      const now = latest.get(id);
+      return now ? store.put(now) : store.delete(id);
+    });
+  };
   return {
     async all() {
       // The driver can go on without a readable storage.
@@ -78,17 +95,17 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
     },
     async add(action) {
       try {
-        await write(ACTIONS, (store) => store.put(action));
+        await settle(action.id, action);
         unkept.delete(action.id);
       } catch (error) {
-        unkept.set(action.id, action);
+        if (latest.get(action.id)) unkept.set(action.id, action);
         throw error;
       }
     },
     isKept: (id) => !unkept.has(id),
     remove(id) {
       unkept.delete(id);
-      return write(ACTIONS, (store) => store.delete(id));
+      return settle(id, null);
     },
     draft: async () => (await read<Draft | undefined>(DRAFTS, (store) => store.get(0))) ?? null,
     keepDraft: (draft) => write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0))),
@@ -96,10 +113,21 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
 }
 
 function finished(transaction: IDBTransaction): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return inTime((resolve, reject) => {
     transaction.oncomplete = () => resolve();
     transaction.onerror = () => reject(transaction.error);
     transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+/** What the storage answers within STORAGE_MS, else NO_ANSWER. */
+function inTime<Value>(
+  begin: (resolve: (value: Value) => void, reject: (why: unknown) => void) => void,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(NO_ANSWER), STORAGE_MS);
+    const answer = new Promise<Value>(begin);
+    void answer.then(resolve, reject).then(() => clearTimeout(timer));
   });
 }
 

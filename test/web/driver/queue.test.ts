@@ -294,6 +294,16 @@ describe('the actions of a driver', () => {
     expect(queue.isUnkept).toBe(false);
   });
 
+  it.each(['add', 'remove'])('are sent each in turn although the phone’s storage never answers to %s', async (name) => {
+    send.mockResolvedValueOnce({ kind: 'refused', code: null, message: 'No.', retryAfterSeconds: null });
+    const queue = newQueue({ ...store, [name]: () => new Promise(() => {}) });
+    await queue.start();
+    for (const id of ['a', 'b', 'c']) void queue.add(action(id));
+    await flush();
+    expect(told).toEqual(['a refused: No.', 'b is picked_up', 'c is picked_up']);
+    expect(queue.waiting).toEqual([]);
+  });
+
   it('that the phone’s storage refused are there for the next session, which warns of them too', async () => {
     send.mockResolvedValue(LATER);
     const before = await begun(newQueue(full()), action('a', { kind: 'deliver', photo: JPEG }));

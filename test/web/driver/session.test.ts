@@ -169,3 +169,77 @@ test.each([
   await pass(0);
   expect(of('location')).toEqual([]);
 });
+
+/** The phone's storage, which answers nothing by itself, and the writes that it was asked for. */
+function storage() {
+  const writes: string[] = [];
+  const transactions: { readonly objectStore: () => object; oncomplete?: () => void; onerror?: () => void }[] = [];
+  const asked = (what: string) => () => {
+    writes.push(what);
+    return {};
+  };
+  const actions = { put: asked('put'), delete: asked('delete'), getAll: asked('read') };
+  const database = {
+    close() {},
+    transaction() {
+      const made = { objectStore: () => actions };
+      transactions.push(made);
+      return made;
+    },
+  };
+  const openings: { readonly result: object; onsuccess?: () => void }[] = [];
+  const open = () => {
+    openings.push({ result: database });
+    return openings.at(-1);
+  };
+  vi.stubGlobal('indexedDB', { open });
+  return { writes, transactions, openings };
+}
+async function openedStore({ openings }: ReturnType<typeof storage>) {
+  const { openStore } = await load('store.ts');
+  const opened = openStore();
+  openings[0]?.onsuccess?.();
+  return opened;
+}
+
+test('a write or a read that the phone’s storage does not answer counts as refused after 5 s', async () => {
+  const phone = storage();
+  const store = await openedStore(phone);
+  const added = store.add(PICKUP).then(
+    () => 'kept',
+    () => 'refused',
+  );
+  await pass(4_999);
+  expect(store.isKept(PICKUP.id)).toBe(true);
+  await pass(1);
+  expect([await added, store.isKept(PICKUP.id)]).toEqual(['refused', false]);
+  const all = store.all();
+  await pass(5_000);
+  expect(await all).toEqual([PICKUP]);
+  // Neither is tried again, as it may be done yet.
+  expect(phone.writes).toEqual(['put', 'read']);
+});
+
+test('a storage that does not open within 5 s is none', async () => {
+  storage();
+  const { openStore } = await load('store.ts');
+  const opened = openStore();
+  await pass(5_000);
+  await expect((await opened).add(PICKUP)).rejects.toThrow('kept only while the page is open');
+});
+
+test('an action that is sent while its write is tried again is not kept after that', async () => {
+  const phone = storage();
+  const store = await openedStore(phone);
+  const added = store.add(PICKUP);
+  phone.transactions[0]?.onerror?.();
+  await pass(0);
+  const removed = store.remove(PICKUP.id);
+  phone.transactions[1]?.oncomplete?.();
+  await removed;
+  phone.openings[1]?.onsuccess?.();
+  await pass(0);
+  phone.transactions[2]?.oncomplete?.();
+  await added;
+  expect(phone.writes).toEqual(['put', 'delete', 'delete']);
+});

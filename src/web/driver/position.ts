@@ -1,4 +1,4 @@
-import { MAX_ACCURACY_METERS, ROUGH_POSITION_METERS } from '../../limits.ts';
+import { MAX_ACCURACY_METERS, POSITION_FRESH_MS, ROUGH_POSITION_METERS } from '../../limits.ts';
 import type { Report } from './api.ts';
 import { clockAheadMs } from './clock.ts';
 import type { Fix } from './route.ts';
@@ -52,6 +52,7 @@ export class PositionWatch {
     clearTimeout(this.#later);
     this.#later = undefined;
     this.#last = null;
+    this.#foundMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Reports the position now, as the page was hidden or the connection is new. */
@@ -76,9 +77,9 @@ export class PositionWatch {
   };
 
   #failed = (error: GeolocationPositionError): void => {
-    // No fix within the time-out is usual between tall buildings; the watch goes on.
+    // No fix within the time-out is usual between tall buildings; the watch goes on, and orders come for a while.
     if (error.code === error.PERMISSION_DENIED) this.#listener.problem('denied');
-    else if (!this.#last) this.#listener.problem('unavailable');
+    else if (performance.now() - this.#foundMs >= POSITION_FRESH_MS) this.#listener.problem('unavailable');
   };
 
   #tellSoon(): void {

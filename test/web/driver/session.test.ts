@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { POSITION_FRESH_MS } from '../../../src/limits.ts';
 import { type Action, type DriverOrder, stateOf } from '../../../src/web/driver/state.ts';
 
 /** Code of the page that needs a browser, which the tests stand in for and whose types they do not have. */
@@ -58,7 +59,13 @@ let tried: string[];
 let hasNetwork: boolean;
 let watch: { found(position: object): void; failed(error: object): void };
 let kept: Map<string, Action>;
-let session: { start(): Promise<void>; wake(): void; stop(): void; act(kind: string, ids: string[]): Promise<void> };
+let session: {
+  readonly problem: string | null;
+  start(): Promise<void>;
+  wake(): void;
+  stop(): void;
+  act(kind: string, ids: string[]): Promise<void>;
+};
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 /** Lets time pass until this is so, for two minutes at most. */
@@ -168,6 +175,23 @@ test.each([
   move();
   await pass(0);
   expect(of('location')).toEqual([]);
+});
+
+test('a phone that loses its position says so once no order can reach it, until it has one again', async () => {
+  await session.start();
+  const fail = () => watch.failed({ code: 3, PERMISSION_DENIED: 1 });
+  fail();
+  expect(session.problem).toBe('unavailable');
+  move();
+  expect(session.problem).toBe(null);
+  await pass(POSITION_FRESH_MS - 1);
+  fail();
+  expect(session.problem).toBe(null);
+  await pass(1);
+  fail();
+  expect(session.problem).toBe('unavailable');
+  move();
+  expect(session.problem).toBe(null);
 });
 
 /** The phone's storage, which answers nothing by itself, and the writes that it was asked for. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../domain/errors.ts';
 import { type Choice, type Door, ordersAt, stopsLeft } from './route.ts';
 import {
   type Action,
@@ -29,13 +30,16 @@ export type OrdersListener = {
 const MAX_PROGRESS = 100;
 const NONE: DriverState = stateOf({ on_duty: false });
 
+/** Refusals after which the order may not be the driver's any more. */
+const NOT_THEIRS: ReadonlySet<string> = new Set<ErrorCode>(['not_found', 'illegal_transition']);
+
 /** The orders that a driver carries: what the service says, and what the driver did since. */
 export class Orders {
   readonly #queue: { readonly waiting: readonly Action[] };
   readonly #listener: OrdersListener;
   /** The last answer to an action on each order, the latest last. */
   readonly #progress = new Map<string, Progress>();
-  /** The orders of refused actions: the driver knows why, and is not told again that they are gone. */
+  /** The orders of actions that were refused for them: the driver knows why, and is not told again that they are gone. */
   readonly #refusedIds = new Set<string>();
   #state: DriverState;
   #door: Door | null = kept.door();
@@ -121,8 +125,8 @@ export class Orders {
     if (this.#progress.size > MAX_PROGRESS && oldest !== undefined) this.#progress.delete(oldest);
   }
 
-  refused(orderId: string): void {
-    this.#refusedIds.add(orderId);
+  refused({ orderId, refusal }: Action): void {
+    if (NOT_THEIRS.has(refusal?.code ?? '')) this.#refusedIds.add(orderId);
     this.#keep();
   }
 

@@ -255,7 +255,7 @@ export class Session {
   }
 
   #refused(action: Action): void {
-    this.orders.refused(action.orderId);
+    this.orders.refused(action);
     if (!this.#link.live) void this.refresh();
   }
 

@@ -58,6 +58,8 @@ let heard: string[];
 let tried: string[];
 let hasNetwork: boolean;
 let watch: { found(position: object): void; failed(error: object): void };
+let refusal: { readonly status: number; readonly body: object } | null;
+let lost: string[];
 let kept: Map<string, Action>;
 let session: {
   readonly problem: string | null;
@@ -85,6 +87,8 @@ beforeEach(async () => {
   heard = [];
   tried = [];
   hasNetwork = true;
+  refusal = null;
+  lost = [];
   kept = new Map();
   const geolocation = {
     watchPosition(found: (typeof watch)['found'], failed: (typeof watch)['failed']): number {
@@ -104,6 +108,7 @@ beforeEach(async () => {
     tried.push(name);
     if (!hasNetwork) throw new TypeError('Failed to fetch');
     heard.push(name);
+    if (refusal && name === 'release') return Response.json(refusal.body, { status: refusal.status });
     return Response.json(REPLIES[name] ?? {});
   });
   const store = {
@@ -112,7 +117,8 @@ beforeEach(async () => {
     isKept: () => true,
     remove: async (id: string) => void kept.delete(id),
   };
-  const listener = { changed() {}, signedOut() {}, gained() {}, lost() {} };
+  const tellLost = (orders: readonly DriverOrder[]) => lost.push(...orders.map(({ id }) => id));
+  const listener = { changed() {}, signedOut() {}, gained() {}, lost: tellLost };
   const { Session } = await load('session.ts');
   session = new Session('sdd_any', stateOf(TOLD), store, listener);
 });
@@ -192,6 +198,19 @@ test('a phone that loses its position says so once no order can reach it, until 
   expect(session.problem).toBe('unavailable');
   move();
   expect(session.problem).toBe(null);
+});
+
+test.each([
+  [429, 'too_many_releases', [ORDER.id]],
+  [409, 'illegal_transition', []],
+])('an order that is gone after a %i %s is told as far as the refusal does not say it', async (status, code, gone) => {
+  await session.start();
+  sockets[0]?.tell(TOLD);
+  refusal = { status, body: { success: false, message: 'No.', error: { code } } };
+  await session.act('release', [ORDER.id]);
+  await pass(0);
+  sockets[0]?.tell({ ...TOLD, orders: [] });
+  expect(lost).toEqual(gone);
 });
 
 /** The phone's storage, which answers nothing by itself, and the writes that it was asked for. */

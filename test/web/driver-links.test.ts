@@ -149,6 +149,7 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     const phone = await world.newPhone();
     await phone.page.goto(`${phone.url}/driver`);
     await phone.page.getByLabel('Driver token').waitFor();
+    await phone.page.evaluate('globalThis.isSame = true');
     let isLost = true;
     await phone.page.route('**/driver/sign-in', async (route) => {
       const response = await route.fetch();
@@ -157,12 +158,28 @@ describe.skipIf(findChromium() === undefined)('a driver’s phone in Chromium', 
     });
     await phone.page.evaluate(`location.hash = 'sign-in=${code}'`);
     await eventually(() => problem(phone)).toContain('No answer from the service');
+    // What was done before may be in this page alone.
+    expect(await phone.page.evaluate('globalThis.isSame')).toBe(true);
     isLost = false;
     // The link is opened again, in another tab.
     await phone.page.close();
     const page = await phone.context.newPage();
     await page.goto(linkTo(phone, code));
     await isLive({ ...phone, page });
+  });
+
+  it('takes a link in a page that stands aside, and asks there too, without loading it anew', async () => {
+    const { token, code } = await driverWithLink();
+    const phone = await world.newPhone();
+    await signIn(phone, token);
+    await phone.page.evaluate('globalThis.isSame = true');
+    await signIn(await world.newPhone(), token);
+    await phone.page.locator('#replaced').waitFor();
+    await phone.page.evaluate(`location.hash = 'sign-in=${code}'`);
+    await goOn(phone);
+    await eventually(() => phone.page.url()).toBe(`${phone.url}/driver`);
+    await isLive(phone);
+    expect(await phone.page.evaluate('globalThis.isSame')).toBe(true);
   });
 
   it('signs in by a link whose answer was lost, as the token before is dead by then', async () => {

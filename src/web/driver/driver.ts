@@ -271,12 +271,14 @@ async function enterByLink(link: LinkResult): Promise<void> {
 }
 
 /** A page that is open already is told of a link by its address alone. */
-function followLink(): void {
+async function followLink(): Promise<void> {
   const code = codeInAddress();
   if (code === null) return;
-  // Where the tab shows no work it could not say what is wrong with the link.
-  if (session && screen === 'work') askToSwitch(code);
-  else location.reload();
+  // Another link is on its way. Later what waits may be in this page alone, so that it is not loaded anew.
+  if (screen === 'none') return location.reload();
+  if (screen !== 'work') await goOnHere();
+  if (session) askToSwitch(code);
+  else await enterByLink(await signInByLink(code));
 }
 
 /** Asks before a link takes the place of who is signed in: whose it is, only its exchange says. */
@@ -395,10 +397,10 @@ async function signOut(): Promise<void> {
 }
 
 /** Goes on in this tab as whoever the phone keeps: a link in another tab may have signed in another driver. */
-function goOnHere(): void {
+async function goOnHere(): Promise<void> {
   const token = kept.token();
-  if (token !== null) void enter(token, kept.state());
-  else if (session) void enter(session.token, session.orders.state);
+  if (token !== null) await enter(token, kept.state());
+  else if (session) await enter(session.token, session.orders.state);
 }
 
 function listen(): void {
@@ -411,7 +413,7 @@ function listen(): void {
   byId('parcels').addEventListener('change', tick);
   byId('stops').addEventListener('click', goFirst);
   byId('camera').addEventListener('click', (event) => isResting(byId('camera')) && event.preventDefault());
-  byId('use-here').addEventListener('click', goOnHere);
+  byId('use-here').addEventListener('click', () => void goOnHere());
   byId('refusal-ok').addEventListener('click', pressOk);
   followDialogs(say, {
     giveUp() {
@@ -426,7 +428,7 @@ function listen(): void {
   followQuestions();
   // An iPhone takes a touch of a mere text for no click.
   for (const touch of ['click', 'touchend']) document.addEventListener(touch, () => allowSound(show));
-  window.addEventListener('hashchange', followLink);
+  window.addEventListener('hashchange', () => void followLink());
   window.addEventListener('online', () => session?.wake());
   window.addEventListener('offline', () => session?.wentOffline());
   window.addEventListener('pageshow', (event) => event.persisted && session?.wake());

@@ -79,6 +79,15 @@ function commandIn(code: string, known: ReadonlyMap<string, readonly string[]>) 
   return isCommand ? { name, options: all(code, /(--[a-z][a-z-]*)/g) } : null;
 }
 
+test('drive.md and integrate.md name the oldest browsers that the pages are built for', () => {
+  const built = all(source('scripts/build-web.mjs'), /'(?:chrome|firefox|safari)([\d.]+)'/g);
+  expect(built).toHaveLength(3);
+  for (const text of [drive, integrate]) {
+    const [, ...named] = /oldest browsers [a-z ]+ Chrome (\d+), Firefox (\d+) and Safari ([\d.]+\d)/.exec(text) ?? [];
+    expect(named).toEqual(built);
+  }
+});
+
 test('operate.md names every command with its options', async () => {
   const known = await commands();
   expect(known.size).toBeGreaterThan(20);

@@ -77,15 +77,14 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
   const write = async (name: string, use: Use<unknown>) => void (await run(name, 'readwrite', use));
   /** What IndexedDB refused, for the next session of this page. */
   const unkept = new Map<string, Action>();
-  /** Each action as it is by now, null once it is removed: a write that is tried again must undo none after it. */
-  const latest = new Map<string, Action | null>();
-  const settle = (id: string, action: Action | null) => {
-    latest.set(id, action);
-    return write(ACTIONS, (store) => {
+  /** Each action that was written and not removed, as it is by now. */
+  const latest = new Map<string, Action>();
+  /** Writes what is by now: a write that is tried again must undo none after it. */
+  const settle = (id: string) =>
+    write(ACTIONS, (store) => {
       const now = latest.get(id);
       return now ? store.put(now) : store.delete(id);
     });
-  };
   return {
     async all() {
       // The driver can go on without a readable storage.
@@ -94,18 +93,20 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
       return actions.sort((a, b) => a.number - b.number);
     },
     async add(action) {
+      latest.set(action.id, action);
       try {
-        await settle(action.id, action);
+        await settle(action.id);
         unkept.delete(action.id);
       } catch (error) {
-        if (latest.get(action.id)) unkept.set(action.id, action);
+        if (latest.has(action.id)) unkept.set(action.id, action);
         throw error;
       }
     },
     isKept: (id) => !unkept.has(id),
     remove(id) {
       unkept.delete(id);
-      return settle(id, null);
+      latest.delete(id);
+      return settle(id);
     },
     draft: async () => (await read<Draft | undefined>(DRAFTS, (store) => store.get(0))) ?? null,
     keepDraft: (draft) => write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0))),

@@ -55,9 +55,9 @@ export function isSignedByTwilio(
 
 /**
  * Carriers took no text of this sender, whoever it was for: an operator mends it, and the text is kept. 30002: the
- * account is suspended. 30024: the number is not provisioned at that carrier. 30032, 30034 and 30035: it is not verified
- * or registered, or this is not done yet. 30033: its campaign is suspended. 30001 and 30022: it sends faster than its queue or its campaign allows.
- * 30023 and 30027: it has sent as much as a carrier takes in a day.
+ * account is suspended. 30024: the number is not provisioned at that carrier. 30032, 30034 and 30035: it is not
+ * verified or registered, or this is not done yet. 30033: its campaign is suspended. 30001 and 30022: it sends faster
+ * than its queue or its campaign allows. 30023 and 30027: it has sent as much as a carrier takes in a day.
  */
 const SENDER_REFUSED: ReadonlySet<string> = new Set(
   '30001 30002 30022 30023 30024 30027 30032 30033 30034 30035'.split(' '),

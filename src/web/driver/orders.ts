@@ -39,7 +39,7 @@ export class Orders {
   readonly #listener: OrdersListener;
   /** The last answer to an action on each order, the latest last. */
   readonly #progress = new Map<string, Progress>();
-  /** The orders of actions that were refused for them: the driver knows why, and is not told again that they are gone. */
+  /** The orders of actions that were refused for them: the driver knows why, and is not told again of their loss. */
   readonly #refusedIds = new Set<string>();
   #state: DriverState;
   #door: Door | null = kept.door();

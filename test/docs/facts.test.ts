@@ -80,11 +80,10 @@ function commandIn(code: string, known: ReadonlyMap<string, readonly string[]>) 
 }
 
 test('drive.md and integrate.md name the oldest browsers that the pages are built for', () => {
-  const built = all(source('scripts/build-web.mjs'), /'(?:chrome|firefox|safari)([\d.]+)'/g);
-  expect(built).toHaveLength(3);
+  const built = all(source('scripts/build-web.mjs'), /'((?:chrome|firefox|safari)[\d.]+)'/g);
   for (const text of [drive, integrate]) {
     const [, ...named] = /oldest browsers [a-z ]+ Chrome (\d+), Firefox (\d+) and Safari ([\d.]+\d)/.exec(text) ?? [];
-    expect(named).toEqual(built);
+    expect(['chrome', 'firefox', 'safari'].map((name, index) => name + named[index])).toEqual(built);
   }
 });
 

@@ -10,7 +10,7 @@ import type { JobHandlers } from './job-handler.ts';
 import type { JobPace } from './job-pace.ts';
 import { JOB_TICK_MS } from './job-pace.ts';
 import type { AddingQueue } from './queues.ts';
-import { createQueueRoom, MAX_QUEUED_BATCHES, MAX_QUEUED_JOBS } from './room.ts';
+import { createQueueRoom, MAX_QUEUED_BATCHES, mostAtRate } from './room.ts';
 import { createUntilDue, RELAY_AHEAD_MS } from './until-due.ts';
 import { isWallClockAhead } from './wall-clock.ts';
 import { within } from './within.ts';
@@ -89,7 +89,10 @@ export function createRelay(
   const marks = createHandOverMarks(store, logger);
   const untilDue = createUntilDue(clock, take);
   const shareOf = fairShares();
-  const mostOf = (name: QueueName) => (fairQueues.has(name) ? MAX_QUEUED_JOBS : MAX_QUEUED_BATCHES);
+  const mostOf = (name: QueueName) => {
+    const rate = fairQueues.get(name);
+    return rate === undefined ? MAX_QUEUED_BATCHES : mostAtRate(rate);
+  };
   const rooms = new Map([...queues].map(([name, queue]) => [name, createQueueRoom(queue, mostOf(name))]));
 
   /** Rows that arrive while a run ends start the next one. */
@@ -181,14 +184,7 @@ export function createRelay(
     const fitting = fits ? rows : rows.filter(hasRoom);
     if (fitting.length === 0) return;
     await queue?.addBulk(bulkJobsOf(name, fitting, priorities, nowMs, hasReply));
-    const waitSeconds = waitOf(name);
-    marks.add(fitting.map(({ id, relays, orderId }) => ({ id, relays, orderId, waitSeconds })));
-  }
-
-  /** A job that waits for its queue's rate is not lost: a second one of its row would take the place of another's. */
-  function waitOf(name: QueueName): number {
-    const rate = fairQueues.get(name) ?? 0;
-    return rate > 0 ? Math.ceil((rooms.get(name)?.waiting ?? 0) / rate) : 0;
+    marks.add(fitting.map(({ id, relays, orderId }) => ({ id, relays, orderId })));
   }
 
   function take(rows: readonly OutboxRow[]): void {

@@ -1,4 +1,5 @@
 import { below } from '../limits.ts';
+import { OUTBOX_LEASE_SECONDS } from '../store/outbox.ts';
 
 /**
  * Most jobs of a queue with fair shares, or a limited rate, that wait, a kilobyte each; more stay in the outbox until
@@ -7,7 +8,7 @@ import { below } from '../limits.ts';
 export const MAX_QUEUED_JOBS = 10_000;
 /** The same of any other queue, where JOBS_PER_BATCH rows are one job of six kilobytes. Below MAX_QUEUED_JOBS. */
 export const MAX_QUEUED_BATCHES = 2_500;
-/** Most jobs beyond MAX_QUEUED_JOBS, for stores that have few in a queue that others have filled. */
+/** Most jobs beyond those of a full queue, and half as many as these, for stores that have few in it. */
 export const MAX_QUEUED_BEYOND = 5_000;
 /** Rows handed over between two counts of a queue. At least RELAY_BATCH, or a full one would never fit. */
 export const QUEUE_CHECK_ROWS = 1_000;
@@ -15,6 +16,13 @@ export const QUEUE_CHECK_ROWS = 1_000;
 export const QUEUE_CHECK_MS = 1_000;
 
 below({ MAX_QUEUED_BATCHES }, { MAX_QUEUED_JOBS });
+
+/**
+ * Most jobs that wait in a queue that starts so many a second; 0 without a limit. It starts twice as many within
+ * their lease: one that waits for longer is relayed again, and its second job takes a place of the rate for nothing.
+ */
+export const mostAtRate = (rate: number): number =>
+  rate > 0 ? Math.min(MAX_QUEUED_JOBS, Math.ceil((rate * OUTBOX_LEASE_SECONDS) / 2)) : MAX_QUEUED_JOBS;
 
 /**
  * The room of a queue, a bounded number of waiting jobs, so that a worker that is slow or away fills
@@ -29,16 +37,15 @@ export function createQueueRoom(queue: { countWaiting(): Promise<number> }, most
   let room = 0;
   let beyond = 0;
   let isFull = false;
-  let waiting = 0;
   let askedMs = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
     if (isFull && performance.now() - askedMs < QUEUE_CHECK_MS) return;
     askedMs = performance.now();
-    waiting = await queue.countWaiting();
+    const waiting = await queue.countWaiting();
     isFull = waiting >= (isFull ? most / 2 : most);
-    room = isFull ? 0 : QUEUE_CHECK_ROWS;
-    beyond = isFull ? Math.min(QUEUE_CHECK_ROWS, most + MAX_QUEUED_BEYOND - waiting) : 0;
+    room = isFull ? 0 : Math.min(QUEUE_CHECK_ROWS, most);
+    beyond = isFull ? Math.min(QUEUE_CHECK_ROWS, most + Math.min(MAX_QUEUED_BEYOND, most / 2) - waiting) : 0;
   }
 
   return {
@@ -47,12 +54,7 @@ export function createQueueRoom(queue: { countWaiting(): Promise<number> }, most
       if (room < jobs) await look();
       if (room < jobs) return false;
       room -= jobs;
-      waiting += jobs;
       return true;
-    },
-    /** Jobs that wait: those that it counted last, and those that took room since. */
-    get waiting(): number {
-      return waiting;
     },
     /** Takes the place of a job beyond a full queue, as it was counted last; false if there is none. */
     takeBeyond(): boolean {

@@ -17,16 +17,12 @@ below(
 );
 
 /** A row as it was handed to a queue. */
-export type HandedOver = Pick<OutboxRow, 'id' | 'relays' | 'orderId'> & {
-  /** Time for which the rate of the queue makes it wait behind others; 0 where absent. */
-  readonly waitSeconds?: number;
-};
+export type HandedOver = Pick<OutboxRow, 'id' | 'relays' | 'orderId'>;
 
 const HANDED_OVER = rowsOf<HandedOver>([
   ['id', 'int8', ({ id }) => id],
   ['relays', 'int4', ({ relays }) => relays],
   ['order_id', 'uuid', ({ orderId }) => orderId],
-  ['wait_seconds', 'int4', ({ waitSeconds = 0 }) => waitSeconds],
 ]);
 
 /**
@@ -41,8 +37,7 @@ const HANDED_OVER = rowsOf<HandedOver>([
  */
 export async function extendLease({ sql }: Db, rows: readonly HandedOver[]): Promise<void> {
   await sql`
-    update outbox o set
-      lease_until = greatest(o.run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS} + h.wait_seconds)
+    update outbox o set lease_until = greatest(o.run_at, now()) + make_interval(secs => ${OUTBOX_LEASE_SECONDS})
     from (${HANDED_OVER(sql, rows)} order by id) h
     where o.id = h.id and o.relays = h.relays and (o.order_id = h.order_id) is true
       and ${isOwed(sql, sql`o`)} and o.lease_until > clock_timestamp()`;

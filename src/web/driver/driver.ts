@@ -390,7 +390,7 @@ function pressOk(): void {
 async function signOut(): Promise<void> {
   if (session && isKept(session.token)) {
     void ringNoMore(session.token);
-    await photo.forget();
+    void photo.forget();
     kept.signOut();
   }
   leave('');

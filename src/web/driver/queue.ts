@@ -3,9 +3,17 @@ import { Lane, type Sent } from './lane.ts';
 import type { Action, Progress } from './state.ts';
 
 /** The storage of actions, which outlives the page. */
+/**
+ * Longest time for which the phone's storage is waited for: some phones leave a page without an answer for half an
+ * hour. A slow one writes a photo within a second.
+ */
+export const STORAGE_MS = 5_000;
+
 export type ActionStore = {
-  /** In the order of their numbers, those that it refused too; what cannot be read is left out. */
+  /** In the order of their numbers, those that it refused too; what cannot be read is left out. May never answer. */
   all(): Promise<Action[]>;
+  /** What this page added and did not remove. */
+  added(): Action[];
   /** Adds the action, or changes the one with its id. What it refuses is there until the page is closed. */
   add(action: Action): Promise<void>;
   /** False for an action that would be lost with the page. */
@@ -93,9 +101,17 @@ export class ActionQueue {
     return this.#actions.filter(({ driverId = null }) => driverId === null || driverId === this.#driverId);
   }
 
-  /** Loads the actions that an earlier page left and begins to send. */
+  /**
+   * Loads the actions that an earlier page left and begins to send. Where the storage does not answer in time, only
+   * what was done in this page is sent until it does.
+   */
   async start(): Promise<void> {
-    const stored = await this.#store.all();
+    const reading = this.#store.all().then((stored) => this.#load(stored));
+    const late = new Promise<void>((resolve) => setTimeout(resolve, STORAGE_MS));
+    await Promise.race([reading, late.then(() => this.#isLoaded || this.#load(this.#store.added()))]);
+  }
+
+  #load(stored: readonly Action[]): void {
     // The driver may have done something meanwhile.
     const later = this.#actions;
     this.#actions = [...stored.filter(({ id }) => !later.some((action) => action.id === id)), ...later];

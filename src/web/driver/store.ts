@@ -1,4 +1,4 @@
-import type { ActionStore } from './queue.ts';
+import { type ActionStore, STORAGE_MS } from './queue.ts';
 import type { Door } from './route.ts';
 import { type Action, type DriverState, stateOf, type ToldState } from './state.ts';
 
@@ -12,11 +12,6 @@ const END_OF_DUTY = 'sameday-driver-end-of-duty';
 const DOOR = 'sameday-driver-door';
 const CLOCK = 'sameday-driver-clock-ahead';
 
-/**
- * Longest time for which the phone's storage is waited for: some phones leave a page without an answer for half an
- * hour. A slow one writes a photo within a second.
- */
-const STORAGE_MS = 5_000;
 const NO_ANSWER = new Error('the storage does not answer');
 
 /** A photo that was taken and not sent, as some phones end a page while the camera is open. */
@@ -27,17 +22,22 @@ export type DriverStore = ActionStore & {
   keepDraft(draft: Draft | null): Promise<void>;
 };
 
-/** Opens the phone's storage in IndexedDB, or in memory where the browser has none; `add` then fails. */
+/**
+ * Opens the phone's storage in IndexedDB, or in memory where the browser has none; `add` then fails. What does not
+ * answer in time may do so later.
+ */
 export async function openStore(): Promise<DriverStore> {
+  const opening = openDatabase();
   try {
-    return overIndexedDb(await openDatabase());
-  } catch {
-    return inMemory();
+    await inTime(opening);
+  } catch (error) {
+    if (error !== NO_ANSWER) return inMemory();
   }
+  return overIndexedDb(opening);
 }
 
 function openDatabase(): Promise<IDBDatabase> {
-  return inTime((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const request = indexedDB.open(DATABASE, 1);
     request.onupgradeneeded = () => {
       request.result.createObjectStore(ACTIONS, { keyPath: 'id' });
@@ -51,13 +51,13 @@ function openDatabase(): Promise<IDBDatabase> {
 
 type Use<Value> = (store: IDBObjectStore) => { readonly result: Value };
 
-function overIndexedDb(opened: IDBDatabase): DriverStore {
-  let database = opened;
+function overIndexedDb(opening: Promise<IDBDatabase>): DriverStore {
+  let database = opening;
   const once = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
     // Over the same stores writes run in their order: a photo's draft is gone before the action that has the photo.
     // By default a write is finished before it is on the disk, and lost where the phone's battery ends then.
     const how = { durability: mode === 'readwrite' ? 'strict' : 'default' } as const;
-    const transaction = database.transaction(mode === 'readwrite' ? [ACTIONS, DRAFTS] : name, mode, how);
+    const transaction = (await database).transaction(mode === 'readwrite' ? [ACTIONS, DRAFTS] : name, mode, how);
     const request = use(transaction.objectStore(name));
     await finished(transaction);
     return request.result;
@@ -66,10 +66,9 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
   const run = async <Value>(name: string, mode: IDBTransactionMode, use: Use<Value>): Promise<Value> => {
     try {
       return await once(name, mode, use);
-    } catch (error) {
-      if (error === NO_ANSWER) throw error;
-      database.close();
-      database = await openDatabase();
+    } catch {
+      void database.then((old) => old.close()).catch(() => {});
+      database = openDatabase();
       return once(name, mode, use);
     }
   };
@@ -87,18 +86,20 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
     });
   return {
     async all() {
-      // The driver can go on without a readable storage.
+      // The driver can go on without a readable storage, and meanwhile without one that does not answer yet.
       const stored = await read<Action[]>(ACTIONS, (store) => store.getAll()).catch((): Action[] => []);
       const actions = [...stored.filter(({ id }) => !unkept.has(id)), ...unkept.values()];
       return actions.sort((a, b) => a.number - b.number);
     },
+    added: () => [...latest.values()],
     async add(action) {
       latest.set(action.id, action);
+      const written = settle(action.id).then(() => void unkept.delete(action.id));
       try {
-        await settle(action.id);
-        unkept.delete(action.id);
+        await inTime(written);
       } catch (error) {
-        if (latest.has(action.id)) unkept.set(action.id, action);
+        const now = latest.get(action.id);
+        if (now) unkept.set(action.id, now);
         throw error;
       }
     },
@@ -108,13 +109,13 @@ function overIndexedDb(opened: IDBDatabase): DriverStore {
       latest.delete(id);
       return settle(id);
     },
-    draft: async () => (await read<Draft | undefined>(DRAFTS, (store) => store.get(0))) ?? null,
-    keepDraft: (draft) => write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0))),
+    draft: async () => (await inTime(read<Draft | undefined>(DRAFTS, (store) => store.get(0)))) ?? null,
+    keepDraft: (draft) => inTime(write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0)))),
   };
 }
 
 function finished(transaction: IDBTransaction): Promise<void> {
-  return inTime((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve();
     transaction.onerror = () => reject(transaction.error);
     transaction.onabort = () => reject(transaction.error);
@@ -122,12 +123,9 @@ function finished(transaction: IDBTransaction): Promise<void> {
 }
 
 /** What the storage answers within STORAGE_MS, else NO_ANSWER. */
-function inTime<Value>(
-  begin: (resolve: (value: Value) => void, reject: (why: unknown) => void) => void,
-): Promise<Value> {
+function inTime<Value>(answer: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(NO_ANSWER), STORAGE_MS);
-    const answer = new Promise<Value>(begin);
     void answer.then(resolve, reject).then(() => clearTimeout(timer));
   });
 }
@@ -137,6 +135,7 @@ function inMemory(): DriverStore {
   let draft: Draft | null = null;
   return {
     all: async () => [...actions.values()],
+    added: () => [...actions.values()],
     async add(action) {
       actions.set(action.id, action);
       throw new Error('kept only while the page is open');

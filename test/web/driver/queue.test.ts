@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Sent } from '../../../src/web/driver/lane.ts';
-import { ActionQueue, type ActionStore, meaningOf } from '../../../src/web/driver/queue.ts';
+import { ActionQueue, type ActionStore, meaningOf, STORAGE_MS } from '../../../src/web/driver/queue.ts';
 import type { Action } from '../../../src/web/driver/state.ts';
 
 const DONE: Sent = { kind: 'done', status: 'picked_up', sequence: 3 };
@@ -28,6 +28,7 @@ function storage(): ActionStore & { readonly kept: Map<string, Action> } {
   return {
     kept,
     all: async () => [...kept.values()].toSorted((a, b) => a.number - b.number),
+    added: () => [...kept.values()],
     add: async (added) => void kept.set(added.id, added),
     isKept: () => true,
     remove: async (id) => void kept.delete(id),
@@ -302,6 +303,22 @@ describe('the actions of a driver', () => {
     await flush();
     expect(told).toEqual(['a refused: No.', 'b is picked_up', 'c is picked_up']);
     expect(queue.waiting).toEqual([]);
+  });
+
+  it('are sent although the phone’s storage cannot be read yet, and what it has once it can be', async () => {
+    let answer = (_stored: Action[]) => {};
+    const all = () => new Promise<Action[]>((resolve) => (answer = resolve));
+    const queue = newQueue({ ...store, all });
+    const started = queue.start();
+    void queue.add(action('b'));
+    await flush();
+    expect(told).toEqual([]);
+    await vi.advanceTimersByTimeAsync(STORAGE_MS);
+    await started;
+    expect(told).toEqual(['b is picked_up']);
+    answer([{ ...action('a'), number: 1 }]);
+    await flush();
+    expect(told).toEqual(['b is picked_up', 'a is picked_up']);
   });
 
   it('that the phone’s storage refused are there for the next session, which warns of them too', async () => {

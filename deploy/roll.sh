@@ -95,8 +95,10 @@ current=$(readlink -e "$CURRENT") || fail "$CURRENT is no link to a build."
 cd "$new"
 $CHECK node dist/cli.js check --roll || fail "the check of $new failed."
 
-# After a roll that was killed, the link leads to a build that never ran everywhere.
+# After a roll that was killed, the link leads to a build that may not run everywhere: the same roll again, and the way
+# back, know the one that did.
 before=$(readlink -e "$CURRENT.before" || echo "$current")
+if [[ $new != "$current" && $new != "$before" ]]; then before=$current; fi
 trap 'fail "it was interrupted."' INT TERM HUP EXIT
 ln -sfn "$before" "$CURRENT.before"
 point_to "$new"

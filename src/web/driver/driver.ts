@@ -220,6 +220,7 @@ function leave(why: string): void {
 /** Shows the sign-in with what waits on this phone for its driver. */
 function showSignIn(): void {
   screen = 'sign-in';
+  leftBehind = store.added();
   stayAwake();
   show();
   void store.all().then((actions) => {

@@ -2,13 +2,13 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import { Lane, type Sent } from './lane.ts';
 import type { Action, Progress } from './state.ts';
 
-/** The storage of actions, which outlives the page. */
 /**
  * Longest time for which the phone's storage is waited for: some phones leave a page without an answer for half an
  * hour. A slow one writes a photo within a second.
  */
 export const STORAGE_MS = 5_000;
 
+/** The storage of actions, which outlives the page. */
 export type ActionStore = {
   /** In the order of their numbers, those that it refused too; what cannot be read is left out. May never answer. */
   all(): Promise<Action[]>;

@@ -78,6 +78,8 @@ function overIndexedDb(opening: Promise<IDBDatabase>): DriverStore {
   const unkept = new Map<string, Action>();
   /** Each action that was written and not removed, as it is by now. */
   const latest = new Map<string, Action>();
+  /** What is being removed: a read that was asked before may still answer with it. */
+  const removed = new Set<string>();
   /** Writes what is by now: a write that is tried again must undo none after it. */
   const settle = (id: string) =>
     write(ACTIONS, (store) => {
@@ -88,7 +90,7 @@ function overIndexedDb(opening: Promise<IDBDatabase>): DriverStore {
     async all() {
       // The driver can go on without a readable storage, and meanwhile without one that does not answer yet.
       const stored = await read<Action[]>(ACTIONS, (store) => store.getAll()).catch((): Action[] => []);
-      const actions = [...stored.filter(({ id }) => !unkept.has(id)), ...unkept.values()];
+      const actions = [...stored.filter(({ id }) => !unkept.has(id) && !removed.has(id)), ...unkept.values()];
       return actions.sort((a, b) => a.number - b.number);
     },
     added: () => [...latest.values()],
@@ -107,7 +109,8 @@ function overIndexedDb(opening: Promise<IDBDatabase>): DriverStore {
     remove(id) {
       unkept.delete(id);
       latest.delete(id);
-      return settle(id);
+      removed.add(id);
+      return settle(id).then(() => void removed.delete(id));
     },
     draft: async () => (await inTime(read<Draft | undefined>(DRAFTS, (store) => store.get(0)))) ?? null,
     keepDraft: (draft) => inTime(write(DRAFTS, (store) => (draft ? store.put(draft, 0) : store.delete(0)))),

@@ -221,7 +221,12 @@ function storage() {
     writes.push(what);
     return {};
   };
-  const actions = { put: asked('put'), delete: asked('delete'), getAll: asked('read') };
+  const read = { result: [] as Action[] };
+  const answer = (stored: Action[]) => {
+    read.result = stored;
+  };
+  const getAll = () => read;
+  const actions = { put: asked('put'), delete: asked('delete'), getAll };
   const database = {
     close() {},
     transaction() {
@@ -236,7 +241,7 @@ function storage() {
     return openings.at(-1);
   };
   vi.stubGlobal('indexedDB', { open });
-  return { writes, transactions, openings };
+  return { writes, transactions, openings, answer };
 }
 async function openedStore({ openings }: ReturnType<typeof storage>) {
   const { openStore } = await load('store.ts');
@@ -278,6 +283,18 @@ test('a storage that opens after its 5 s has what was done meanwhile', async () 
   phone.transactions[0]?.oncomplete?.();
   await pass(0);
   expect([phone.writes, store.isKept(PICKUP.id)]).toEqual([['put'], true]);
+});
+
+test('an action that is done while the phone’s storage is read is not in what it reads', async () => {
+  const phone = storage();
+  const store = await openedStore(phone);
+  const all = store.all();
+  await pass(0);
+  void store.remove(PICKUP.id);
+  await pass(0);
+  phone.answer([PICKUP]);
+  phone.transactions[0]?.oncomplete?.();
+  expect(await all).toEqual([]);
 });
 
 test('an action that is sent while its write is tried again is not kept after that', async () => {

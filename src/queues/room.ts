@@ -1,5 +1,6 @@
 import { below } from '../limits.ts';
 import { OUTBOX_LEASE_SECONDS } from '../store/outbox.ts';
+import { RELAY_BATCH } from './hand-over-marks.ts';
 
 /**
  * Most jobs of a queue with fair shares, or a limited rate, that wait, a kilobyte each; more stay in the outbox until
@@ -18,8 +19,8 @@ export const QUEUE_CHECK_MS = 1_000;
 below({ MAX_QUEUED_BATCHES }, { MAX_QUEUED_JOBS });
 
 /**
- * Most jobs that wait in a queue that starts so many a second; 0 without a limit. It starts twice as many within
- * their lease: one that waits for longer is relayed again, and its second job takes a place of the rate for nothing.
+ * Jobs that fill a queue that starts so many a second; 0 without a limit. It starts twice as many within their lease:
+ * one that waits for longer is relayed again, and its second job takes a place of the rate for nothing.
  */
 export const mostAtRate = (rate: number): number =>
   rate > 0 ? Math.min(MAX_QUEUED_JOBS, Math.ceil((rate * OUTBOX_LEASE_SECONDS) / 2)) : MAX_QUEUED_JOBS;
@@ -44,7 +45,7 @@ export function createQueueRoom(queue: { countWaiting(): Promise<number> }, most
     askedMs = performance.now();
     const waiting = await queue.countWaiting();
     isFull = waiting >= (isFull ? most / 2 : most);
-    room = isFull ? 0 : Math.min(QUEUE_CHECK_ROWS, most);
+    room = isFull ? 0 : Math.min(QUEUE_CHECK_ROWS, Math.max(most, RELAY_BATCH));
     beyond = isFull ? Math.min(QUEUE_CHECK_ROWS, most + Math.min(MAX_QUEUED_BEYOND, most / 2) - waiting) : 0;
   }
 

@@ -239,6 +239,13 @@ test('a queue with a low rate has no more jobs than it starts within half of the
   expect(state.added).toHaveLength(2 * RELAY_BATCH);
 });
 
+test('a whole hand-over fits into an empty queue of the lowest rate', async () => {
+  const { relay, state } = world({ fair: ['sms'], rate: 1 });
+  relay.relay(rowsOf(0, RELAY_BATCH));
+  await flushed();
+  expect(state.added).toHaveLength(RELAY_BATCH);
+});
+
 test('a full queue takes jobs again when half of them are done', async () => {
   const { relay, state } = world({ waiting: MAX_QUEUED_BATCHES });
   expect(await relay.openQueues()).toEqual([]);

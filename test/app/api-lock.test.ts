@@ -17,8 +17,16 @@ async function api(processId: string, hasRedis = false, url = database.url) {
   onTestFinished(() => closers.closeAll());
   const losses = { times: 0 };
   await holdApiLock({ url, processId, hasRedis }, logger, closers, () => losses.times++, CHECK_MS);
-  return { losses, stop: () => closers.closeAll() };
+  return {
+    losses,
+    async stop() {
+      await closers.closeAll();
+      // Its session ends, and with it its lock, a moment after its connection.
+      await expect.poll(async () => (await holders()).map(({ name }) => name), soon).not.toContain(nameOf(processId));
+    },
+  };
 }
+const nameOf = (processId: string) => `sameday-api-lock ${processId}`;
 
 const holders = async () => {
   const rows = await database.sql`

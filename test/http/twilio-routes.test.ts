@@ -99,7 +99,8 @@ test('a call without a signature, or with that of another call, is 401 and chang
   const other = getExpectedTwilioSignature(TOKEN, BASE + STATUS_PATH, { ...DELIVERED, MessageStatus: 'undelivered' });
   const headers: Record<string, string>[] = [
     { 'X-Twilio-Signature': '' },
-    { 'X-Twilio-Signature': 'x'.repeat(5_000) },
+    // From Node 22 on, uWebSockets.js refuses more than 4 KB of headers itself.
+    { 'X-Twilio-Signature': 'x'.repeat(3_000) },
     { 'X-Twilio-Signature': other },
     { 'X-Twilio-Signature': getExpectedTwilioSignature('another token', BASE + STATUS_PATH, DELIVERED) },
   ];

@@ -95,7 +95,8 @@ current=$(readlink -e "$CURRENT") || fail "$CURRENT is no link to a build."
 cd "$new"
 $CHECK node dist/cli.js check --roll || fail "the check of $new failed."
 
-# After a roll that was killed, the link leads to a build that may not run everywhere. A day later it is taken to.
+# After a roll that was killed, the link leads to a build that may not run everywhere. After a day it counts as one that
+# does.
 kept=$(find "$CURRENT.before" -newermt '1 day ago' 2>/dev/null) || kept=
 before=$(readlink -e "$kept" || echo "$current")
 trap 'fail "it was interrupted."' INT TERM HUP EXIT

@@ -9,7 +9,7 @@ import { RELAY_BATCH } from './hand-over-marks.ts';
 export const MAX_QUEUED_JOBS = 10_000;
 /** The same of any other queue, where JOBS_PER_BATCH rows are one job of six kilobytes. Below MAX_QUEUED_JOBS. */
 export const MAX_QUEUED_BATCHES = 2_500;
-/** Most jobs beyond those of a full queue, and half as many as these, for stores that have few in it. */
+/** Most jobs beyond a full queue, for stores that have few in it; at most half of what fills the queue. */
 export const MAX_QUEUED_BEYOND = 5_000;
 /** Rows handed over between two counts of a queue. At least RELAY_BATCH, or a full one would never fit. */
 export const QUEUE_CHECK_ROWS = 1_000;

@@ -38,7 +38,7 @@ type Tell = (first: unknown, second: unknown) => void;
 
 /**
  * Calls the subscribers of an event synchronously, in the order in which they subscribed. A subscriber must
- * not throw. `app/api.ts` lists the subscribers, and the change feed subscribes when it starts.
+ * not throw. `app/api.ts` lists the subscribers; the change feed and `given-orders.ts` subscribe themselves.
  */
 export class OrderEvents implements Required<OrderSubscriber> {
   readonly #subscribers: OrderSubscriber[] = [];

@@ -34,6 +34,8 @@ export type Receiver = { readonly id: string; readonly ownerId: string };
 
 /** A place that a delivery has taken. */
 export type Turn = {
+  /** Whether the delivery has waited in line for it. */
+  readonly hasWaited: boolean;
   /** Notes how long the receiver took to answer. */
   answered(tookMs: number): void;
   /** How many of the deliveries that are parked behind the receiver may follow this one, if it was accepted. */
@@ -66,12 +68,12 @@ export class WebhookTurns {
   /** Resolves when a delivery may begin; null, at once, where it has to be parked. */
   async take(receiver: Receiver): Promise<Turn | null> {
     if (!this.#hasShare(receiver)) return null;
-    if (this.#hasPlace(receiver)) return this.#begin(receiver);
+    if (this.#hasPlace(receiver)) return this.#begin(receiver, false);
     if (this.#line.length >= MAX_WEBHOOKS_IN_LINE || this.#line.some((each) => each.receiver.id === receiver.id)) {
       return null;
     }
     return new Promise((resolve) => {
-      this.#line.push({ receiver, begin: () => resolve(this.#begin(receiver)) });
+      this.#line.push({ receiver, begin: () => resolve(this.#begin(receiver, true)) });
     });
   }
 
@@ -100,10 +102,11 @@ export class WebhookTurns {
     return wasQuick ? 'quick' : 'slow';
   }
 
-  #begin(receiver: Receiver): Turn {
+  #begin(receiver: Receiver, hasWaited: boolean): Turn {
     const isSlow = this.#speedOf(receiver) === 'slow';
     this.#count(receiver, isSlow, 1);
     return {
+      hasWaited,
       answered: (tookMs) => this.#remember(receiver, tookMs),
       follows: () => {
         // Its own place is counted among those that are taken.

@@ -1,6 +1,6 @@
 import { below, WEBHOOK_DISABLE_SECONDS, WEBHOOK_JITTER, WEBHOOK_RETRY_SECONDS } from '../limits.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { JobHandler, JobResult } from '../queues/job-handler.ts';
+import type { JobData, JobHandler, JobResult } from '../queues/job-handler.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { FailedAttempt, OwedDelivery } from '../store/events/webhook-deliveries.ts';
 import { WEBHOOK_QUEUES } from '../store/events/webhook-parts.ts';
@@ -46,37 +46,50 @@ export function createWebhookJob(deps: {
   const { store } = deps;
   const turns = new WebhookTurns();
 
-  return async function webhookJob(job) {
+  /** The delivery of a job, if it is to be sent now; null where nothing is, or nothing is left, to be sent. */
+  async function toSend(job: JobData): Promise<Reachable | null> {
     const delivery = await store.openDelivery(job.outboxId);
     if (delivery === null) {
       await store.finishJobs([job], ...WEBHOOK_QUEUES);
     } else if (isSuperseded(delivery, job.relays)) {
-      return { kind: 'done' };
+      return null;
     } else if (!hasEndpoint(delivery)) {
       await store.recordUndeliverable(delivery, 'no_endpoint');
     } else if (!delivery.endpoint.seesStore) {
       // As an accepted one does, or what is parked behind it would wait for the next sweep.
       const releases = delivery.endpoint.heldSeconds > 0 ? 0 : 1;
       deps.relay.relay(await store.recordUndeliverable(delivery, 'no_endpoint', releases));
+    } else if (delivery.endpoint.heldSeconds > 0) {
+      await store.parkDelivery(delivery);
     } else {
-      const isHeld = delivery.endpoint.heldSeconds > 0;
-      const turn = isHeld ? null : await turns.take(delivery.endpoint);
-      if (turn !== null) return attempt(delivery, turn);
-      if (delivery.isLeftOver && !isHeld) await store.recordUndeliverable(delivery, 'too_slow');
-      else await store.parkDelivery(delivery);
+      return delivery;
     }
-    return { kind: 'done' };
-  };
+    return null;
+  }
 
-  async function attempt(delivery: Reachable, turn: Turn): Promise<JobResult> {
+  return async function webhookJob(job) {
+    const opened = await toSend(job);
+    if (opened === null) return DONE;
+    const turn = await turns.take(opened.endpoint);
+    if (turn === null) {
+      if (opened.isLeftOver) await store.recordUndeliverable(opened, 'too_slow');
+      else await store.parkDelivery(opened);
+      return DONE;
+    }
     try {
-      const beganMs = performance.now();
-      const outcome = await send(delivery);
-      if (isOfReceiver(outcome)) turn.answered(performance.now() - beganMs);
-      return await record(delivery, outcome, turn.follows());
+      // While it waited in line its webhook may have been changed, or its chain may have lost the store.
+      const delivery = turn.hasWaited ? await toSend(job) : opened;
+      return delivery === null ? DONE : await attempt(delivery, turn);
     } finally {
       turn.end();
     }
+  };
+
+  async function attempt(delivery: Reachable, turn: Turn): Promise<JobResult> {
+    const beganMs = performance.now();
+    const outcome = await send(delivery);
+    if (isOfReceiver(outcome)) turn.answered(performance.now() - beganMs);
+    return record(delivery, outcome, turn.follows());
   }
 
   function send({ id, payload, endpoint: { url, secret, oldSecret } }: Reachable): Promise<WebhookOutcome> {
@@ -89,12 +102,12 @@ export function createWebhookJob(deps: {
     if (outcome.kind === 'stopped') return { kind: 'retry', reason: 'stopped' };
     if (outcome.kind === 'unanswered' && outcome.code === 'busy') {
       await store.parkDelivery(delivery);
-      return { kind: 'done' };
+      return DONE;
     }
     const result = outcome.kind === 'answered' ? String(outcome.status) : outcome.code;
     if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300) {
       deps.relay.relay(await store.recordDelivered(delivery, result, releases));
-      return { kind: 'done' };
+      return DONE;
     }
     const receiver = receiverAfter(outcome);
     const { outbox, disabled } = await store.recordFailedAttempt(delivery, {
@@ -108,9 +121,11 @@ export function createWebhookJob(deps: {
     const fields = { ownerId, webhookId, deliveryId: delivery.id, result };
     if (disabled) deps.logger.warn(fields, "a store's webhook was disabled");
     else deps.logger.info(fields, 'a webhook failed');
-    return { kind: 'done' };
+    return DONE;
   }
 }
+
+const DONE: JobResult = { kind: 'done' };
 
 /** Whether the outcome says something of the receiver, and not of this process. */
 const isOfReceiver = (outcome: WebhookOutcome): boolean =>

@@ -199,6 +199,26 @@ test('stores whose receivers are slow leave places to others, whatever they are 
   expect(open).toBeLessThanOrEqual(WEBHOOK_CONCURRENCY);
 });
 
+test('a delivery that waited in line is judged again: one whose store its chain has lost meanwhile is given up unsent', async () => {
+  const sent: Record<string, string>[] = [];
+  const answers: (() => void)[] = [];
+  const outcome = () =>
+    new Promise<WebhookOutcome>((resolve) => answers.push(() => resolve({ kind: 'answered', status: 204 })));
+  let seesStore = true;
+  const open = (outboxId: number) =>
+    delivery({ outboxId, endpoint: { ...endpoint, id: `${outboxId}`, ownerId: `owner ${outboxId}`, seesStore } });
+  const { run, done } = world({ open, outcome, sent });
+  for (let outboxId = 0; outboxId < WEBHOOK_CONCURRENCY; outboxId++) void run(outboxId);
+  await expect.poll(() => answers.length).toBe(WEBHOOK_CONCURRENCY);
+  const waited = run(WEBHOOK_CONCURRENCY);
+  await new Promise((resolve) => setImmediate(resolve));
+  seesStore = false;
+  for (const answer of answers.splice(0)) answer();
+  await expect.poll(() => done).toContainEqual(['undeliverable', 'no_endpoint', 1]);
+  expect(await waited).toEqual({ kind: 'done' });
+  expect(sent).toHaveLength(WEBHOOK_CONCURRENCY);
+});
+
 test('a webhook whose secret was rotated is signed by both secrets, the new one first', async () => {
   const sent: Record<string, string>[] = [];
   const old = newWebhookSecret();

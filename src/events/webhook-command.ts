@@ -32,13 +32,11 @@ export function addSetWebhook(retailer: Command, act: Act): void {
           throw new CommandError('Give one of --url, --on and --off, or --events, alone or beside --url.');
         }
         if (url !== undefined) return setUrl(context, retailerId, { ...options, url }, events);
-        if (events !== undefined) {
-          known((await store.setWebhookTypes(retailerId, events)) || null, 'webhook');
-          return { retailer_id: retailerId, event_types: events ?? [EVERY_EVENT_TYPE] };
-        }
-        const done = await (on ? store.enableWebhook(retailerId) : store.disableWebhook(retailerId));
-        known(done || null, 'webhook');
-        return { retailer_id: retailerId, webhook: on ? 'on' : 'off' };
+        const change = events === undefined ? { enabled: on === true } : { eventTypes: events };
+        known(await store.changeWebhookOf({ kind: 'store', id: retailerId }, retailerId, change), 'webhook');
+        const shown =
+          events === undefined ? { webhook: on ? 'on' : 'off' } : { event_types: events ?? [EVERY_EVENT_TYPE] };
+        return { retailer_id: retailerId, ...shown };
       }),
     );
 }

@@ -467,9 +467,6 @@ test('the keys of a store that a command changed, and the token of a driver, are
     () => cli.setRetailerStatus(store.retailerId, 'active'),
     () => cli.setOrdersPerSecond(store.retailerId, 5),
     () => cli.setCard(store.retailerId, 'cus_1', 'pm_1'),
-    () => cli.setWebhook(store.retailerId, 'https://store.test/', 'whsec_x'),
-    () => cli.disableWebhook(store.retailerId),
-    () => cli.enableWebhook(store.retailerId),
   ];
   for (const change of changes) {
     seen.length = 0;

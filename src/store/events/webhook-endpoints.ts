@@ -1,7 +1,5 @@
-import type { Fragment } from 'postgres';
 import { MAX_WEBHOOKS_SET } from '../../limits.ts';
 import type { Db } from '../db.ts';
-import { changeAndTell } from '../fragments.ts';
 import { dueAgain, queueOf, seesStore, webhookOf } from './webhook-parts.ts';
 
 /*
@@ -17,69 +15,32 @@ import { dueAgain, queueOf, seesStore, webhookOf } from './webhook-parts.ts';
  *   what the version before told, and one that is there of what it was told
  */
 export async function setWebhook(
-  db: Db,
+  { sql, processId }: Db,
   retailerId: string,
   url: string,
   secret: string,
   eventTypes?: readonly string[] | null,
 ): Promise<boolean | null> {
-  const { sql } = db;
   const isFiltered = eventTypes !== undefined;
   const types = sql`${eventTypes ? [...eventTypes] : null}::text[]`;
   // A trigger completes a row without an owner: the version before writes it so.
   const columns = isFiltered ? sql`(id, url, secret, retailer_id, event_types)` : sql`(id, url, secret)`;
-  const change = sql`
-    insert into webhooks ${columns}
-    select id, ${url}, ${secret} ${isFiltered ? sql`, id, ${types}` : sql``} from retailers where id = ${retailerId}
-      and (exists (select from webhooks where id = ${retailerId})
-        or has_room_for_webhook(${retailerId}::uuid, null, ${MAX_WEBHOOKS_SET}))
-    on conflict (id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
-      old_secret = null, old_secret_until = null,
-      failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
-      ${isFiltered ? sql`, event_types = excluded.event_types` : sql``}`;
-  if (await changeWebhook(db, retailerId, change)) return true;
+  const set = await sql`
+    with changed as (
+      insert into webhooks ${columns}
+      select id, ${url}, ${secret} ${isFiltered ? sql`, id, ${types}` : sql``} from retailers where id = ${retailerId}
+        and (exists (select from webhooks where id = ${retailerId})
+          or has_room_for_webhook(${retailerId}::uuid, null, ${MAX_WEBHOOKS_SET}))
+      on conflict (id) do update set url = excluded.url, secret = excluded.secret, set_at = now(),
+        old_secret = null, old_secret_until = null,
+        failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
+        ${isFiltered ? sql`, event_types = excluded.event_types` : sql``}
+      returning disabled_at
+    ), ${dueAgain(sql, retailerId, processId)}
+    select from changed where (select count(*) from jobs) >= 0`;
+  if (set.length === 1) return true;
   const [store] = await sql`select from retailers where id = ${retailerId}`;
   return store ? false : null;
-}
-
-/** Sets what a store's webhook is told of, null for all; false if there is none. */
-export async function setWebhookTypes({ sql }: Db, id: string, eventTypes: readonly string[] | null): Promise<boolean> {
-  const rows = await sql`
-    update webhooks set event_types = ${eventTypes ? [...eventTypes] : null}::text[] where id = ${id} returning id`;
-  return rows.length === 1;
-}
-
-/** Enables a disabled webhook with its old URL and secret; false if there is none. */
-export function enableWebhook(db: Db, retailerId: string): Promise<boolean> {
-  const change = db.sql`
-    update webhooks set failing_since = null, retry_at = null, disabled_at = null, disabled_because = null
-    where id = ${retailerId}`;
-  return changeWebhook(db, retailerId, change);
-}
-
-/** Disables a store's webhook, which keeps its URL and secret; false if there is none. */
-export async function disableWebhook(db: Db, retailerId: string): Promise<boolean> {
-  const change = db.sql`
-    update webhooks set failing_since = null, retry_at = null, disabled_at = now(), disabled_because = 'off'
-    where id = ${retailerId}`;
-  return (await changeAndTell(db, 'retailer', change)) === 1;
-}
-
-/**
- * Changes a store's webhook, makes the deliveries that wait for a later try due now, and sends the notices of
- * both.
- *
- * @param change an `insert` or `update` of the webhook without `returning`
- */
-async function changeWebhook({ sql, processId }: Db, retailerId: string, change: Fragment): Promise<boolean> {
-  const rows = await sql`
-    with changed as (${change} returning id, disabled_at
-    ), ${dueAgain(sql, retailerId, processId)}, notice as (
-      select pg_notify('sameday', ${processId} || ':retailer:' || id) from changed
-    )
-    select (select count(*) from changed) as changed, (select count(*) from notice) as notices,
-      (select count(*) from jobs) as jobs`;
-  return rows[0]?.changed === 1;
 }
 
 /** `still_tried`: its attempts are not over. */

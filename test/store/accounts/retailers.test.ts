@@ -213,16 +213,13 @@ test('a change of a store sends a notice of it, and one of an unknown store none
     await store.setRetailerStatus(id, 'active'),
     await store.setOrdersPerSecond(id, 7),
     await store.setCard(id, null, null),
-    await store.setWebhook(id, 'https://store.test/', 'whsec_x'),
-    await store.disableWebhook(id),
-    await store.enableWebhook(id),
   ];
   const notices = await noticesDuring(database, async () => {
-    expect(await change(retailerId)).toEqual(Array(7).fill(true));
+    expect(await change(retailerId)).toEqual(Array(4).fill(true));
     expect((await change(newId())).filter(Boolean)).toEqual([]);
   });
   const own = `me:retailer:${retailerId}`;
-  expect(notices.filter((notice) => notice === own)).toHaveLength(7);
+  expect(notices.filter((notice) => notice === own)).toHaveLength(4);
   // The table tells of what a process keeps of a store, also where a person with psql changes it.
   expect(notices.filter((notice) => notice !== own)).toEqual(Array(3).fill(`table:retailer:${retailerId}`));
 });

@@ -134,7 +134,7 @@ describe('a change without a delivery', () => {
   };
 
   it('writes neither delivery nor job for a store without an endpoint', async () => {
-    await storeOf(sql).disableWebhook(retailerId);
+    await storeOf(sql).changeWebhookOf({ kind: 'store', id: retailerId }, retailerId, { enabled: false });
     const before = await count();
     expect(await liveOneOrder()).not.toContain('webhook');
     expect(await count()).toBe(before);
@@ -278,7 +278,7 @@ describe('deliveries', () => {
     const delivery = await newDelivery();
     expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('still_tried');
     await storeOf(sql).recordDelivered(delivery, '200');
-    await storeOf(sql).disableWebhook(retailerId);
+    await storeOf(sql).changeWebhookOf({ kind: 'store', id: retailerId }, retailerId, { enabled: false });
     expect(await storeOf(sql).replayDelivery(delivery.id)).toBe('no_endpoint');
     expect(await show(delivery.id)).toMatchObject({ status: 'delivered' });
     expect(await storeOf(sql).replayDelivery(newId())).toBe('unknown');

@@ -8,12 +8,9 @@ import {
   fail,
   failingFor,
   newDelivery,
-  newDriver,
-  newOrder,
   reopened,
   retailerId,
   show,
-  types,
   URL_OF_STORE,
   useWebhookWorld,
 } from '../webhook-world.ts';
@@ -86,41 +83,20 @@ describe('an endpoint', () => {
     expect(await endpoint()).toMatchObject({ failing_since: null, disabled_at: null, url: 'https://new.test/' });
   });
 
-  it('that is enabled again keeps its secret and starts anew', async () => {
-    await fail(await newDelivery(), null, 'gone');
-    expect(await storeOf(sql).enableWebhook(retailerId)).toBe(true);
-    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', disabled_at: null, failing_since: null });
-    expect(await types(await newOrder(await newDriver()))).toEqual(['order.assigned']);
-    expect(await storeOf(sql).enableWebhook(newId())).toBe(false);
+  it('of a store that is not there is not set', async () => {
     expect(await storeOf(sql).setWebhook(newId(), URL_OF_STORE, 'whsec_x')).toBeNull();
   });
 
-  it('that is switched off gets nothing, keeps its address and secret, and is switched on again', async () => {
-    const delivery = await newDelivery();
-    expect(await storeOf(sql).disableWebhook(retailerId)).toBe(true);
-    expect(await endpoint()).toMatchObject({ disabled_because: 'off', disabled_at: expect.any(Date) });
-    expect(await types(await newOrder(await newDriver()))).toEqual([]);
-    expect(await reopened(delivery)).toMatchObject({ endpoint: { heldSeconds: Number.POSITIVE_INFINITY } });
-    const { webhooks } = await storeOf(sql).readStats();
-    expect(JSON.stringify(webhooks)).not.toContain(retailerId);
-    expect(await storeOf(sql).enableWebhook(retailerId)).toBe(true);
-    expect(await endpoint()).toMatchObject({ secret: 'whsec_c2VjcmV0', url: URL_OF_STORE, disabled_at: null });
-    expect(await reopened(delivery)).toMatchObject({ endpoint: { url: URL_OF_STORE } });
-  });
-
-  it.each(['set anew', 'enabled'])('that is %s has its waiting deliveries made at once', async (how) => {
+  it('that is set anew has its waiting deliveries made at once', async () => {
     const [waiting, due] = [await newDelivery(), await newDelivery()];
     await fail(waiting, 14_400, 'refuses');
     const [other] = await sql`
       insert into outbox (queue, order_id, retailer_id, run_at, lease_until)
       values ('redispatch', ${newId()}, ${retailerId}, now() + interval '1 day', now() + interval '1 day') returning id`;
     const notices = await noticesDuring(database, async () => {
-      const store = storeOf(sql, 'me');
-      const change =
-        how === 'enabled' ? store.enableWebhook(retailerId) : store.setWebhook(retailerId, URL_OF_STORE, 'whsec_x');
-      expect(await change).toBe(true);
+      expect(await storeOf(sql, 'me').setWebhook(retailerId, URL_OF_STORE, 'whsec_x')).toBe(true);
     });
-    expect(notices).toEqual([`me:retailer:${retailerId}`, 'me:jobs:1']);
+    expect(notices).toEqual(['me:jobs:1']);
     const taken = (await storeOf(sql).takeExpired(100)).map(({ id }) => id);
     expect(taken).toContain(waiting.outboxId);
     expect(taken).not.toContain(due.outboxId);

@@ -70,7 +70,7 @@ describe('a delivery', () => {
 
   it('that comes up while its receiver is disabled waits, and is due once that is enabled again', async () => {
     const delivery = await newDelivery();
-    await store.disableWebhook(retailerId);
+    await store.changeWebhookOf(owner(), retailerId, { enabled: false });
     const webhookJob = createWebhookJob({
       store,
       client: { post: () => Promise.reject(new Error('A disabled receiver is asked')) },

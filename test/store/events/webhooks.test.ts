@@ -169,12 +169,15 @@ describe('a webhook', () => {
     expect((await fail(await reopened(failing))).disabled).toBe(true);
     expect(await rowOf(id)).toMatchObject({ disabled_because: 'failing' });
     expect(await endpoint()).toMatchObject({ disabled_at: null, failing_since: null });
+    await store.changeWebhookOf(owner(), retailerId, { enabled: false });
     const { rows } = await store.listRetailers(
       { status: null, since: null, until: null, text: retailerId },
       { limit: 1, after: null },
     );
     expect(rows).toMatchObject([{ retailer_id: retailerId, attention: 'webhook disabled' }]);
-    expect(JSON.stringify((await store.readStats()).webhooks)).toContain(id);
+    const { webhooks } = await store.readStats();
+    expect(JSON.stringify(webhooks)).toContain(`"webhook_id":"${id}"`);
+    expect(JSON.stringify(webhooks)).not.toContain(`"webhook_id":"${retailerId}"`);
   });
 
   it('that is removed ends its waiting deliveries without an attempt, and no other’s', async () => {

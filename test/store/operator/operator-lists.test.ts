@@ -58,7 +58,8 @@ describe('stores', () => {
     await storeOf(sql).setWebhook(await idOf(3), 'https://store.test/', 'whsec_x');
     await sql`update webhook_endpoints set disabled_at = now(), disabled_because = 'gone'`;
     await storeOf(sql).setWebhook(await idOf(4), 'https://store.test/', 'whsec_x');
-    await storeOf(sql).disableWebhook(await idOf(4));
+    const off = await idOf(4);
+    await storeOf(sql).changeWebhookOf({ kind: 'store', id: off }, off, { enabled: false });
     const list = (await read(10, 'troubled')(null)).rows.map(({ name, attention }) => [name, attention]);
     expect(list).toEqual([
       ['Troubled 3', 'webhook disabled'],

@@ -2,10 +2,9 @@ import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import { finishing, inBatches } from '../queues/in-batches.ts';
 import type { JobHandler } from '../queues/job-handler.ts';
 import type { Store } from '../store/store.ts';
-import type { RecordedText } from '../store/texts/messages.ts';
+import type { OwedText, RecordedText } from '../store/texts/messages.ts';
 import type { TextBounds } from '../store/texts/text-rows.ts';
-import type { RecordedOptionalText } from '../store/texts/texts.ts';
-import { createTexting, type TextingDeps } from './texting.ts';
+import { createTexting, type TextingDeps, type TextRows } from './texting.ts';
 
 declare module '../queues/job-handler.ts' {
   interface JobHandlers {
@@ -14,60 +13,56 @@ declare module '../queues/job-handler.ts' {
   }
 }
 
-type TextJobDeps<Statement extends keyof Store> = TextingDeps & {
-  readonly store: Pick<Store, Statement | 'finishJobs'>;
+type TextJobDeps<Open extends 'openTexts' | 'openOptionalTexts'> = TextingDeps & {
+  readonly store: Pick<Store, Open | 'countSends' | 'uncountSend' | 'recordTexts' | 'finishJobs'>;
   /** Bounds the statements in flight that lock orders. */
   readonly orderLocks: ConcurrencyLimit;
   readonly bounds: TextBounds;
 };
 
 /** Texts the tracking link of an order once. */
-export function createSmsJob(
-  deps: TextJobDeps<'openTexts' | 'countSends' | 'uncountSend' | 'recordTexts'>,
-): JobHandler {
-  const { store } = deps;
-  const sender = deps.texts.from;
+export function createSmsJob(deps: TextJobDeps<'openTexts'>): JobHandler {
   const open = inBatches(
-    (orderIds: readonly string[]) => store.openTexts(orderIds, deps.bounds, sender),
+    (orderIds: readonly string[]) => deps.store.openTexts(orderIds, deps.bounds, deps.texts.from),
     (orderId) => orderId,
   );
-  const record = inBatches(
-    (texts: readonly RecordedText[]) => store.recordTexts(texts, sender),
-    ({ orderId }) => orderId,
-    deps.orderLocks,
+  return createTexting(
+    deps,
+    rowsOfJobs('sms', deps, ({ orderId }) => open(orderId)),
   );
-  return createTexting(deps, {
-    open: ({ orderId }) => open(orderId),
-    countSend: inBatches(store.countSends, ({ orderId }) => orderId),
-    uncountSend: store.uncountSend,
-    record: ({ orderId }, result, outboxId) => record({ orderId, result, outboxId }),
-    finish: finishing(store, 'sms'),
-  });
 }
 
 /**
  * Sends the texts that stores choose, each once: on the way, delivered, not delivered. They have a queue of
  * their own, because a worker of the version before takes any job of `sms` for the tracking link's.
  */
-export function createTextJob(
-  deps: TextJobDeps<'openOptionalTexts' | 'countOptionalSends' | 'uncountOptionalSend' | 'recordOptionalTexts'>,
-): JobHandler {
-  const { store } = deps;
-  const sender = deps.texts.from;
+export function createTextJob(deps: TextJobDeps<'openOptionalTexts'>): JobHandler {
   const open = inBatches(
-    (outboxIds: readonly number[]) => store.openOptionalTexts(outboxIds, deps.bounds, sender),
+    (outboxIds: readonly number[]) => deps.store.openOptionalTexts(outboxIds, deps.bounds, deps.texts.from),
     String,
   );
-  const record = inBatches(
-    (texts: readonly RecordedOptionalText[]) => store.recordOptionalTexts(texts, sender),
-    ({ orderId }) => orderId,
-    deps.orderLocks,
+  return createTexting(
+    deps,
+    rowsOfJobs('text', deps, ({ outboxId }) => open(outboxId)),
   );
-  return createTexting(deps, {
-    open: ({ outboxId }) => open(outboxId),
-    countSend: inBatches(store.countOptionalSends, ({ orderId }) => orderId),
-    uncountSend: store.uncountOptionalSend,
+}
+
+function rowsOfJobs(
+  queue: 'sms' | 'text',
+  { store, texts, orderLocks }: Omit<TextJobDeps<never>, 'bounds'>,
+  open: TextRows['open'],
+): TextRows {
+  const keyOf = ({ orderId }: { readonly orderId: string }) => orderId;
+  const record = inBatches(
+    (recorded: readonly RecordedText[]) => store.recordTexts(queue, recorded, texts.from),
+    keyOf,
+    orderLocks,
+  );
+  return {
+    open,
+    countSend: inBatches((sends: readonly OwedText[]) => store.countSends(queue, sends), keyOf),
+    uncountSend: (text) => store.uncountSend(queue, text),
     record: ({ orderId, kind }, result, outboxId) => record({ orderId, kind, result, outboxId }),
-    finish: finishing(store, 'text'),
-  });
+    finish: finishing(store, queue),
+  };
 }

@@ -30,8 +30,8 @@ export async function openText(sql: Sql, orderId: string): Promise<OwedText | nu
   return (await storeOf(sql).openTexts([orderId], { perPhone: 0, perStore: 0 }, SENDER)).get(orderId) ?? null;
 }
 
-export async function countSend(sql: Sql, send: SendToCount): Promise<boolean> {
-  return (await storeOf(sql).countSends([send])).has(send.orderId);
+export async function countSend(sql: Sql, send: Omit<SendToCount, 'kind'>): Promise<boolean> {
+  return (await storeOf(sql).countSends('sms', [{ kind: 'tracking', ...send }])).has(send.orderId);
 }
 
 /** Whether the result was written. */
@@ -42,5 +42,7 @@ export async function recordText(
   outboxId: number,
   origin = 'test',
 ): Promise<boolean> {
-  return (await storeOf(sql, origin).recordTexts([{ orderId, result, outboxId }], SENDER)).has(orderId);
+  return (await storeOf(sql, origin).recordTexts('sms', [{ orderId, kind: 'tracking', result, outboxId }], SENDER)).has(
+    orderId,
+  );
 }

@@ -120,8 +120,8 @@ test.each<[what: string, work: (store: Store) => Promise<unknown>]>([
     (s) => s.recordRefundRefused(first(charges).orderId, { code: 'charge_disputed' }, first(charges).id),
   ],
   ['records that nothing was charged', (s) => s.recordUncharged(first(charges).orderId, first(charges).id)],
-  ['records texts', (s) => s.recordTexts(texts.map(sent), SENDER)],
-  ['records optional texts', (s) => s.recordOptionalTexts(texts.map(sent), SENDER)],
+  ['records texts', (s) => s.recordTexts('sms', texts.map(sent), SENDER)],
+  ['records optional texts', (s) => s.recordTexts('text', texts.map(sent), SENDER)],
   [
     'records dropoffs',
     (s) => s.recordDropoffs(texts.map(({ id, orderId }) => ({ orderId, dropoff: null, outboxId: id }))),

@@ -195,7 +195,7 @@ test('a job ends its own row once, and none of another order or queue that has i
 const byIndex = connect({ url: database.url, applicationName: 'test', max: 1, byIndex: true });
 afterAll(() => byIndex.end({ timeout: 1 }));
 const { recordPaid, recordDeclined, recordRefund, recordRefundRefused, recordUncharged } = storeOf(byIndex);
-const { recordTexts, recordOptionalTexts, recordDropoffs, extendLease, finishJobs, putBack } = storeOf(byIndex);
+const { recordTexts, recordDropoffs, extendLease, finishJobs, putBack } = storeOf(byIndex);
 const sent = { kind: 'delivered', result: { status: 'sent', sid: 'SM1' } } as const;
 const lost = { failureCode: 'lost_card', final: true };
 /** An attempt that is being sent, without which a result ends no job. */
@@ -207,8 +207,8 @@ test.each<[queue: QueueName, what: string, record: (orderId: string, outboxId: n
   ['refund', 'made', (orderId, outboxId) => recordRefund(orderId, 're_1', outboxId)],
   ['refund', 'refused', (orderId, outboxId) => recordRefundRefused(orderId, { code: 'no' }, outboxId)],
   ['refund', 'not needed', (orderId, outboxId) => recordUncharged(orderId, outboxId)],
-  ['sms', 'sent', (orderId, outboxId) => recordTexts([{ ...sent, orderId, outboxId }], SENDER)],
-  ['text', 'sent', (orderId, outboxId) => recordOptionalTexts([{ ...sent, orderId, outboxId }], SENDER)],
+  ['sms', 'sent', (orderId, outboxId) => recordTexts('sms', [{ ...sent, orderId, outboxId }], SENDER)],
+  ['text', 'sent', (orderId, outboxId) => recordTexts('text', [{ ...sent, orderId, outboxId }], SENDER)],
   ['locate', 'found', (orderId, outboxId) => recordDropoffs([{ orderId, dropoff: null, outboxId }])],
 ])('the result of a job of %s, %s, ends no row of another order', async (queue, _what, record) => {
   const { orderId } = await addOrder(sql, await addStoreRow(sql));
@@ -230,8 +230,8 @@ test.each<[queue: QueueName, what: string, write: (jobs: readonly QueuedJob[]) =
   ['charge', 'have nothing to do', (jobs) => finishJobs(jobs, 'charge')],
   ['charge', 'are put back', (jobs) => putBack(jobs, 'charge', 0)],
   ['charge', 'are paid', (jobs) => recordPaid(jobs.map((job) => ({ ...job, ...paid })))],
-  ['sms', 'are sent', (jobs) => recordTexts(textsOf(jobs), SENDER)],
-  ['text', 'are sent', (jobs) => recordOptionalTexts(textsOf(jobs), SENDER)],
+  ['sms', 'are sent', (jobs) => recordTexts('sms', textsOf(jobs), SENDER)],
+  ['text', 'are sent', (jobs) => recordTexts('text', textsOf(jobs), SENDER)],
   ['locate', 'are located', (jobs) => recordDropoffs(jobs.map((job) => ({ ...job, dropoff: null })))],
 ])('rows of jobs of %s that %s are locked in the order of their ids', async (queue, _what, write) => {
   for (const id of await addRows(Array.from({ length: 3 }, () => ({ lease: 30, queue })))) {

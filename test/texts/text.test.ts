@@ -65,9 +65,9 @@ async function world(options: Options = {}) {
   const deps = {
     store: {
       ...tables,
-      async recordOptionalTexts(...texts: Parameters<typeof tables.recordOptionalTexts>) {
+      async recordTexts(...texts: Parameters<typeof tables.recordTexts>) {
         if (lose-- > 0) throw new Error('the worker died before the write');
-        return tables.recordOptionalTexts(...texts);
+        return tables.recordTexts(...texts);
       },
     },
     orderLocks: limitConcurrency(1),

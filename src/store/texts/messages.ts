@@ -1,8 +1,8 @@
-import type { Row } from 'postgres';
+import type { Row, Sql } from 'postgres';
 import type { TextKind } from '../../domain/customer-text.ts';
 import type { UndeliverableReason } from '../../domain/order.ts';
 import type { Db } from '../db.ts';
-import { type Column, isOwedTo, rowsOf } from '../fragments.ts';
+import { isOwedTo, rowsOf } from '../fragments.ts';
 import { changeOrders, lockOrders } from '../orders/changes.ts';
 import {
   countTexts,
@@ -13,6 +13,9 @@ import {
   type TextBounds,
   textEventData,
 } from './text-rows.ts';
+
+/** The queue of the jobs of tracking texts, and that of all others. */
+type TextQueue = 'sms' | 'text';
 
 /** A text that an order's customer is to get. */
 export type OwedText = {
@@ -122,31 +125,50 @@ export async function pruneTextCounts({ sql }: Db, days: number, limit: number):
   return result.count;
 }
 
-export type SendToCount = { readonly orderId: string; readonly earlierSends: number };
+/** The rows of the texts of a queue's jobs, `m`, and which of them is the text `i`: an order has one of `sms`. */
+const rowsOfJobs = (sql: Sql, queue: TextQueue) =>
+  queue === 'sms'
+    ? { rows: sql`messages m`, isThat: sql`m.order_id = i.order_id`, touched: sql`` }
+    : {
+        rows: sql`texts m`,
+        isThat: sql`m.order_id = i.order_id and m.kind = i.kind`,
+        touched: sql`, updated_at = now()`,
+      };
+
+export type SendToCount = Pick<OwedText, 'orderId' | 'kind' | 'earlierSends'>;
 
 const SENDS = rowsOf<SendToCount>([
   ['order_id', 'uuid', ({ orderId }) => orderId],
+  ['kind', 'text', ({ kind }) => kind],
   ['earlier', 'int4', ({ earlierSends }) => earlierSends],
 ]);
 
-/** Counts sends before they are made. A send that another worker counted first is missing from the result. */
-export async function countSends({ sql }: Db, sends: readonly SendToCount[]): Promise<Map<string, true>> {
-  const rows = await sql`
-    update messages m set sends = m.sends + 1, counted_at = now()
-    from (${SENDS(sql, sends)}) t
-    where m.order_id = t.order_id and m.status = 'sending' and m.sends = t.earlier
+/**
+ * Counts sends before they are made, at most one an order. By order; a send that another worker counted first is
+ * missing.
+ */
+export async function countSends(
+  { sql }: Db,
+  queue: TextQueue,
+  sends: readonly SendToCount[],
+): Promise<Map<string, true>> {
+  const { rows, isThat, touched } = rowsOfJobs(sql, queue);
+  const counted = await sql`
+    update ${rows} set sends = m.sends + 1, counted_at = now()${touched}
+    from (${SENDS(sql, sends)}) i where ${isThat} and m.status = 'sending' and m.sends = i.earlier
     returning m.order_id`;
-  return new Map(rows.map((row) => [row.order_id, true]));
+  return new Map(counted.map((row) => [row.order_id, true]));
 }
 
 /**
  * Takes back the count of a send that was certainly not made. Changes nothing if another worker has counted a
  * send since.
  */
-export async function uncountSend({ sql }: Db, { orderId, earlierSends }: SendToCount): Promise<void> {
+export async function uncountSend({ sql }: Db, queue: TextQueue, send: SendToCount): Promise<void> {
+  const { rows, isThat } = rowsOfJobs(sql, queue);
   await sql`
-    update messages set sends = sends - 1, counted_at = null
-    where order_id = ${orderId} and status = 'sending' and sends = ${earlierSends + 1}`;
+    update ${rows} set sends = m.sends - 1, counted_at = null
+    from (${SENDS(sql, [send])}) i where ${isThat} and m.status = 'sending' and m.sends = i.earlier + 1`;
 }
 
 export type TextResult =
@@ -154,18 +176,20 @@ export type TextResult =
   /** `says`: the vendor's words. */
   | { readonly status: 'failed'; readonly failureCode: string; readonly says?: string | undefined };
 
-export type RecordedText = { readonly orderId: string; readonly result: TextResult; readonly outboxId: number };
+export type RecordedText = Pick<OwedText, 'orderId' | 'kind'> & {
+  readonly result: TextResult;
+  readonly outboxId: number;
+};
 
-/** The columns of a result, for texts of any kind. */
-export const RESULT_COLUMNS: readonly Column<RecordedText>[] = [
+const RECORDED = rowsOf<RecordedText>([
   ['order_id', 'uuid', ({ orderId }) => orderId],
+  ['kind', 'text', ({ kind }) => kind],
   ['status', 'text', ({ result }) => result.status],
   ['sid', 'text', ({ result }) => (result.status === 'sent' ? result.sid : null)],
   ['failure_code', 'text', ({ result }) => (result.status === 'failed' ? result.failureCode : null)],
   ['says', 'text', ({ result }) => (result.status === 'failed' ? (result.says ?? null) : null)],
   ['outbox_id', 'int8', ({ outboxId }) => outboxId],
-];
-const RECORDED_TEXTS = rowsOf(RESULT_COLUMNS);
+]);
 
 /**
  * Records the results of texts: each text, its order, the event, the outbox row and the notice, in one
@@ -176,25 +200,35 @@ const RECORDED_TEXTS = rowsOf(RESULT_COLUMNS);
  * @returns the ids of the written orders; for a missing one a result was recorded before, and nothing was
  *   written
  */
-export function recordTexts(db: Db, texts: readonly RecordedText[], sender: string): Promise<Map<string, true>> {
+export function recordTexts(
+  db: Db,
+  queue: TextQueue,
+  texts: readonly RecordedText[],
+  sender: string,
+): Promise<Map<string, true>> {
   const { sql } = db;
   const orderIds = texts.map(({ orderId }) => orderId);
+  const { rows, isThat, touched } = rowsOfJobs(sql, queue);
   const recorded = sql`
-    input as (${RECORDED_TEXTS(sql, texts)} order by outbox_id
+    input as (${RECORDED(sql, texts)} order by outbox_id
     ), ${lockOrders(sql, orderIds)}, recorded as (
-      update messages m set status = i.status, sid = i.sid, failure_code = i.failure_code
+      update ${rows} set status = i.status, sid = i.sid, failure_code = i.failure_code${touched}
       from input i join locked on locked.id = i.order_id
-      where m.order_id = i.order_id and m.status = 'sending' and ${isNews(sql)}
+      where ${isThat} and m.status = 'sending' and ${isNews(sql)}
       returning i.*
     ), job as (
       update outbox b set done_at = now(), failure_code = i.failure_code, failure_says = i.says
-      from input i where b.id = i.outbox_id and ${isOwedTo(sql, sql`b`, sql`i.order_id`, 'sms')}
+      from input i where b.id = i.outbox_id and ${isOwedTo(sql, sql`b`, sql`i.order_id`, queue)}
     )${optOutsAtTwilio(sql, sender)}`;
+  // The columns of the tracking text are on the order.
+  const [set, isOwed] =
+    queue === 'sms'
+      ? [sql`sms_status = s.status, sms_failure_code = s.failure_code, `, sql` and o.sms_status = 'queued'`]
+      : [sql``, sql``];
   const update = sql`
-    update orders o set sms_status = s.status, sms_failure_code = s.failure_code, sequence = o.sequence + 1
-    from recorded s where o.id = s.order_id and o.sms_status = 'queued'`;
+    update orders o set ${set}sequence = o.sequence + 1 from recorded s where o.id = s.order_id${isOwed}`;
   const events = sql`
-    select id, sequence, 'sms_' || s.status, ${textEventData(sql, sql`'tracking'`, sql`s.failure_code`)}
+    select id, sequence, 'sms_' || s.status, ${textEventData(sql, sql`s.kind`, sql`s.failure_code`)}
     from changed join recorded s on s.order_id = id`;
   return changeOrders(db, recorded, update, events);
 }

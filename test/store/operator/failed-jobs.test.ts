@@ -168,7 +168,7 @@ test('an optional text gets a job of its own again, and is judged by the bounds 
     insert into text_counts (about, day, texts) values (${`store:${shop.retailerId}`}, (now() at time zone 'UTC')::date, 1)`;
   await me.openOptionalTexts([outboxId], bounds, SENDER);
   const result = { status: 'failed', failureCode: 'store_limit' } as const;
-  await me.recordOptionalTexts([{ orderId, kind: 'delivered', result, outboxId }], SENDER);
+  await me.recordTexts('text', [{ orderId, kind: 'delivered', result, outboxId }], SENDER);
   const again = await me.retryText(await failed());
   const job = again?.outbox[0]?.id ?? 0;
   expect(job).toBeGreaterThan(outboxId);

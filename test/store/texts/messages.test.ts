@@ -23,7 +23,7 @@ async function owed(smsOptIn = true) {
     outboxId,
     open: () => openText(sql, orderId),
     count: (earlierSends: number) => countSend(sql, { orderId, earlierSends }),
-    uncount: (earlierSends: number) => storeOf(sql).uncountSend({ orderId, earlierSends }),
+    uncount: (earlierSends: number) => storeOf(sql).uncountSend('sms', { orderId, kind: 'tracking', earlierSends }),
     record: (result: TextResult) => recordText(sql, orderId, result, outboxId, 'me'),
     row: () => orderRow(sql, orderId),
     job: async () => (await sql`select done_at, failure_code from outbox where id = ${outboxId}`)[0],
@@ -168,9 +168,9 @@ test('one statement opens and records many texts, each with its own result', asy
     { orderId: second.orderId, result: FAILED, outboxId: second.outboxId },
     { orderId: first.orderId, result: SENT, outboxId: first.outboxId },
     { orderId: silent.orderId, result: SENT, outboxId: silent.outboxId },
-  ];
+  ].map((text) => ({ ...text, kind: 'tracking' as const }));
   const notices = await noticesDuring(database, async () => {
-    expect([...(await storeOf(sql, 'me').recordTexts(texts, SENDER)).keys()].sort()).toEqual(
+    expect([...(await storeOf(sql, 'me').recordTexts('sms', texts, SENDER)).keys()].sort()).toEqual(
       [first.orderId, second.orderId].sort(),
     );
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OptionalText, TextKind } from '../../../src/domain/customer-text.ts';
 import { newId } from '../../../src/domain/ids.ts';
+import type { TextResult } from '../../../src/store/texts/messages.ts';
 import { OPT_OUT_ASKED_AGAIN_SECONDS } from '../../../src/store/texts/text-rows.ts';
 import type { TextReport } from '../../../src/store/texts/text-statuses.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
@@ -106,9 +107,9 @@ describe('an optional text', () => {
     const open = async () =>
       (await order.store.openOptionalTexts([outboxId], UNBOUNDED, SENDER)).get(String(outboxId)) ?? null;
     const count = (earlierSends: number) =>
-      order.store.countOptionalSends([{ orderId: order.orderId, kind, earlierSends }]);
-    const record = (result: Parameters<typeof order.store.recordOptionalTexts>[0][number]['result']) =>
-      order.store.recordOptionalTexts([{ orderId: order.orderId, kind, result, outboxId }], SENDER);
+      order.store.countSends('text', [{ orderId: order.orderId, kind, earlierSends }]);
+    const record = (result: TextResult) =>
+      order.store.recordTexts('text', [{ orderId: order.orderId, kind, result, outboxId }], SENDER);
     return { ...order, outboxId, open, count, record };
   }
 
@@ -182,14 +183,14 @@ describe('what Twilio says of a text', () => {
       await order.pickUp();
       const [text] = await order.texts();
       await order.store.openOptionalTexts([text?.outbox_id ?? 0], UNBOUNDED, SENDER);
-      await order.store.countOptionalSends([{ orderId, kind, earlierSends: 0 }]);
+      await order.store.countSends('text', [{ orderId, kind, earlierSends: 0 }]);
     }
     const [text] = await order.texts();
     const record = async (sid = 'SM1') => {
       if (kind === 'tracking') return recordText(sql, orderId, { status: 'sent', sid }, order.jobs.sms?.id ?? 0);
       const result = { status: 'sent', sid } as const;
       const outboxId = text?.outbox_id ?? 0;
-      const recorded = await order.store.recordOptionalTexts([{ orderId, kind, result, outboxId }], SENDER);
+      const recorded = await order.store.recordTexts('text', [{ orderId, kind, result, outboxId }], SENDER);
       return recorded.size === 1;
     };
     const status = async () => {
@@ -200,9 +201,7 @@ describe('what Twilio says of a text', () => {
     const say = (told: TextReport['status'], sid = 'SM1', failureCode: string | null = null) =>
       order.report({ kind, status: told, sid, failureCode });
     const count = (earlierSends: number) =>
-      kind === 'tracking'
-        ? order.store.countSends([{ orderId, earlierSends }])
-        : order.store.countOptionalSends([{ orderId, kind, earlierSends }]);
+      order.store.countSends(kind === 'tracking' ? 'sms' : 'text', [{ orderId, kind, earlierSends }]);
     const sends = async () => {
       const table = kind === 'tracking' ? 'messages' : 'texts';
       return (await sql`select sends from ${sql(table)} where order_id = ${orderId}`)[0]?.sends;
@@ -406,8 +405,8 @@ describe('the list of phones that want no texts', () => {
     expect([await opened(SENDER), await opened(other)]).toEqual([true, true]);
     await dayLater();
     expect([await opened(SENDER), await opened(other)]).toEqual([false, true]);
-    const sent = { orderId, result: { status: 'sent', sid: 'SM2' }, outboxId: jobs.sms?.id ?? 0 } as const;
-    await store.recordTexts([sent], other);
+    const result = { status: 'sent', sid: 'SM2' } as const;
+    await store.recordTexts('sms', [{ orderId, kind: 'tracking', result, outboxId: jobs.sms?.id ?? 0 }], other);
     expect(await store.findOptOut(phone)).toMatchObject({ optedOut: true });
     await sql`update text_opt_outs set sender = null where source = 'twilio'`;
     await sql`update messages set status = 'sending' where order_id = ${orderId}`;

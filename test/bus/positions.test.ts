@@ -87,22 +87,6 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
     expect(b.received).toEqual([at('d1', -121.9, 100), at('d2', -100)]);
   });
 
-  test('what was shared right before a stop is still sent', async () => {
-    const [a, b] = [await member('a'), await member('b')];
-    a.bus.share(at('d1', -122));
-    a.bus.close();
-    await expect.poll(() => b.received, soon).toEqual([at('d1', -122)]);
-  });
-
-  test('a stop sends nothing twice, and nothing where nothing was shared', async () => {
-    const [a, b] = [await member('a'), await member('b')];
-    a.bus.close();
-    a.bus.close();
-    b.bus.share(at('d1', -122));
-    await expect.poll(() => a.received, soon).toEqual([at('d1', -122)]);
-    expect(b.received).toEqual([]);
-  });
-
   test('more drivers than one message holds are sent in several', async () => {
     const [a, b] = [await member('a'), await member('b')];
     const count = MAX_POSITION_OUTBOX + 10;

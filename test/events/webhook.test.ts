@@ -178,27 +178,6 @@ test('a delivery that finds no place at its receiver is parked, and goes when on
   await Promise.all(next);
 });
 
-test('stores whose receivers are slow leave places to others, whatever they are to be told', async () => {
-  let open = 0;
-  const outcome = () =>
-    new Promise<WebhookOutcome>((resolve) => {
-      if (++open > WEBHOOK_CONCURRENCY) resolve({ kind: 'unanswered', code: 'busy' });
-    });
-  const { run } = world({
-    open: (outboxId) => {
-      const ownerId = outboxId < 400 ? `slow ${outboxId % 4}` : 'other';
-      return delivery({ outboxId, endpoint: { ...endpoint, id: `${ownerId} ${outboxId % 12}`, ownerId } });
-    },
-    outcome,
-  });
-  for (let outboxId = 0; outboxId < 400; outboxId++) void run(outboxId);
-  await expect.poll(() => open).toBeGreaterThanOrEqual(12);
-  const before = open;
-  void run(400);
-  await expect.poll(() => open).toBe(before + 1);
-  expect(open).toBeLessThanOrEqual(WEBHOOK_CONCURRENCY);
-});
-
 test('a delivery that waited in line is judged again: one whose store its chain has lost meanwhile is given up unsent', async () => {
   const sent: Record<string, string>[] = [];
   const answers: (() => void)[] = [];

@@ -76,18 +76,6 @@ test('an upload that could not be stored is encoded once, however often it is se
   expect(reencode).toHaveBeenCalledTimes(2);
 });
 
-test('what is kept of a driver is neither another driver’s nor another picture of theirs', async () => {
-  const { photos, disk, stored, reencode } = world();
-  const [red, blue] = [await picture('red'), await picture('blue')];
-  await expect(photos.store(red, wanted, DRIVER)).rejects.toThrow();
-  await expect(photos.store(blue, wanted, 'driver 2')).rejects.toThrow();
-  disk.code = null;
-  const { name = '' } = (await photos.store(blue, wanted, DRIVER)) as { name?: string };
-  expect(reencode).toHaveBeenCalledTimes(3);
-  const { data } = await sharp(stored.get(name)).raw().toBuffer({ resolveWithObject: true });
-  expect([...data.subarray(0, 3)].map((value) => value > 127)).toEqual([false, false, true]);
-});
-
 test('uploads that are unusable or fail for another reason are told apart', async () => {
   const { photos, disk, outcomes } = world();
   expect(await photos.store(Buffer.from('no picture'), wanted, DRIVER)).toMatchObject({ kind: 'unusable' });

@@ -52,14 +52,6 @@ test.skipIf(process.platform !== 'linux')('has a photo on the disk, and its name
   expect(flushed).toEqual([bytes, `${folder}/aa: ${first},${second}`]);
 });
 
-test('puts again over a photo of the same name', async () => {
-  const { storage } = world();
-  const name = newPhotoName();
-  await storage.put(name, Buffer.alloc(100_000, 1));
-  await storage.put(name, PHOTO);
-  expect(await storage.get(name)).toEqual(PHOTO);
-});
-
 test('leaves nothing but the photo, readable by its own user only', async () => {
   const { storage, folder } = world();
   const name = newPhotoName();

@@ -168,13 +168,6 @@ test('lets a bounded number of photos wait, refuses the next as busy, and goes o
   expect(await processor.reencode(photo)).toMatchObject({ kind: 'ok' });
 });
 
-test('a damaged photo does not hold up the next one', async () => {
-  const photo = await picture(64, 32).jpeg().toBuffer();
-  const [damaged, good] = await Promise.all([processor.reencode(photo.subarray(0, 100)), processor.reencode(photo)]);
-  expect(damaged).toMatchObject({ kind: 'unusable' });
-  expect(good).toMatchObject({ kind: 'ok' });
-});
-
 test('a photo waits for its turn no longer than its bound, and the next one then goes on', async () => {
   const impatient = createPhotoProcessor(1);
   const large = await picture(4_000, 3_000).png({ compressionLevel: 1 }).toBuffer();

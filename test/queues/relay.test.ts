@@ -181,13 +181,6 @@ test('a row of the sweeper is tried after a failed hand-over, though it is too o
   expect(state.added).toEqual([1, 2]);
 });
 
-test('a relay that closes marks the rest', async () => {
-  const { relay, state } = world();
-  relay.relay(rowsOf(1, 3));
-  await relay.close();
-  expect(state.marked).toEqual([[1, 2]]);
-});
-
 test('a row that a queue did not take is not marked', async () => {
   const { relay, state } = world({ isAway: true });
   relay.relay(rowsOf(1, 3));

@@ -155,14 +155,6 @@ describe('the texts of an order', () => {
     expect(bodies()).toEqual([expect.stringContaining('could not be handed over: the address was wrong')]);
     await expect.poll(rows, SOON).toMatchObject({ not_delivered: 'delivered' });
   });
-
-  test('are sent once though jobs run twice, at once and one after the other', async () => {
-    const { pickUp, links } = await world();
-    const run = await pickUp();
-    await Promise.all([run(), run()]);
-    await run();
-    expect(links()).toHaveLength(1);
-  });
 });
 
 const [LOOKED_UP] = TEXT_LOOKUP_SECONDS;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/domain/ids.ts';
-import type { OwedDelivery } from '../../../src/store/events/webhook-deliveries.ts';
 import { UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt, recordText } from '../../harness/vendor-rows.ts';
@@ -18,7 +17,6 @@ import {
   reopened,
   retailerId,
   show,
-  tell,
   types,
   URL_OF_STORE,
   useWebhookWorld,
@@ -28,46 +26,6 @@ const database = await useWebhookWorld();
 const { sql } = database;
 
 describe('a delivery is made', () => {
-  it('of an order that is assigned at once', async () => {
-    const driverId = await newDriver();
-    const orderId = await newOrder(driverId);
-    const [event] = await sql`
-      select sequence, at from order_events where order_id = ${orderId} and type = 'driver_assigned'`;
-    expect(await deliveriesOf(orderId)).toEqual([
-      {
-        type: 'order.assigned',
-        timestamp: event?.at.toISOString(),
-        data: {
-          order_id: orderId,
-          retailer_id: retailerId,
-          sequence: event?.sequence,
-          status: 'driver_assigned',
-          payment_status: 'processing',
-          driver_id: driverId,
-          deliver_by: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
-          estimated_delivery: null,
-        },
-      },
-    ]);
-  });
-
-  it('of every step of a delivery, each with the sequence of its event', async () => {
-    const driverId = await newDriver();
-    const orderId = await newOrder();
-    expect(await deliveriesOf(orderId)).toEqual([]);
-    const assigned = await storeOf(sql, 'test').assignWaiting(orderId, { driverId, shownMeters: 5 });
-    expect(assigned).toMatchObject({ outbox: [{ queue: 'charge' }] });
-    expect((await tell()).outbox).toMatchObject([{ queue: 'webhook', orderId, retailerId }]);
-    await storeOf(sql, 'test').pickUpOrder(orderId, driverId, UNSTAMPED);
-    await storeOf(sql, 'test').deliverOrder(orderId, driverId, 'photo', UNSTAMPED);
-    expect(await types(orderId)).toEqual(['order.assigned', 'order.picked_up', 'order.delivered']);
-    const events = await sql`
-      select sequence, at from order_events where order_id = ${orderId} and type <> 'created' order by sequence`;
-    expect((await deliveriesOf(orderId)).map(({ timestamp, data }) => [data.sequence, timestamp])).toEqual(
-      events.map(({ sequence, at }) => [sequence, at.toISOString()]),
-    );
-  });
-
   it('of a parcel that could not be handed over and came back', async () => {
     const driverId = await newDriver();
     const orderId = await newOrder(driverId);
@@ -118,40 +76,6 @@ describe('a delivery is made', () => {
     await storeOf(sql, 'test').cancelOrder(orderId, { retailerId }, 'customer_request');
     const text = JSON.stringify(await deliveriesOf(orderId));
     for (const value of ['Jordan', 'example.com', '4155550123', 'Valencia', '94103']) expect(text).not.toContain(value);
-  });
-});
-
-describe('a change without a delivery', () => {
-  const count = async () => {
-    await tell();
-    return (await sql`select count(*)::int as n from webhook_deliveries`)[0]?.n;
-  };
-  const liveOneOrder = async () => {
-    const orderId = await newOrder(await newDriver());
-    await storeOf(sql, 'test').cancelOrder(orderId, 'operator', 'other');
-    await tell();
-    return (await sql`select queue from outbox where order_id = ${orderId}`).map(({ queue }) => queue);
-  };
-
-  it('writes neither delivery nor job for a store without an endpoint', async () => {
-    await storeOf(sql).changeWebhookOf({ kind: 'store', id: retailerId }, retailerId, { enabled: false });
-    const before = await count();
-    expect(await liveOneOrder()).not.toContain('webhook');
-    expect(await count()).toBe(before);
-  });
-
-  it('writes neither delivery nor job for a disabled endpoint', async () => {
-    await sql`update webhook_endpoints set disabled_at = now() where retailer_id = ${retailerId}`;
-    const before = await count();
-    expect(await liveOneOrder()).not.toContain('webhook');
-    expect(await count()).toBe(before);
-  });
-
-  it('writes nothing if the order was not changed', async () => {
-    const orderId = await newOrder(await newDriver());
-    const before = await count();
-    expect(await storeOf(sql, 'test').pickUpOrder(orderId, newId(), UNSTAMPED)).toBeNull();
-    expect(await count()).toBe(before);
   });
 });
 
@@ -230,33 +154,9 @@ describe('an attempt', () => {
     expect(await show(delivery.id)).toMatchObject({ status: 'pending', attempts: 1 });
     expect(await reopened(delivery)).toMatchObject({ relays: 1, dueInSeconds: 0 });
   });
-
-  it('without an endpoint gives the delivery up', async () => {
-    const delivery = await newDelivery();
-    await sql`delete from webhooks where id = ${retailerId}`;
-    const opened = (await storeOf(sql).openDelivery(delivery.outboxId)) as OwedDelivery;
-    expect(opened.endpoint).toBeNull();
-    await storeOf(sql).recordUndeliverable(opened, 'no_endpoint');
-    expect(await show(delivery.id)).toMatchObject({ status: 'failed', result: 'no_endpoint' });
-  });
 });
 
 describe('deliveries', () => {
-  it('are listed newest first, by store and by status', async () => {
-    const [first, second] = [await newDelivery(), await newDelivery()];
-    await storeOf(sql).recordDelivered(first, '200');
-    const all = { retailerIds: [retailerId], orderId: null, since: null, until: null, text: null };
-    const read = async (status: 'pending' | 'delivered' | null) =>
-      (await storeOf(sql).listDeliveries({ ...all, status }, { limit: 10, after: null })).rows;
-    const list = async (...status: Parameters<typeof read>) => (await read(...status)).map((row) => row.delivery_id);
-    expect(await list(null)).toEqual([second.id, first.id]);
-    expect(await list('delivered')).toEqual([first.id]);
-    expect(await list('pending')).toEqual([second.id]);
-    const [row] = await read('delivered');
-    expect(row).toMatchObject({ type: 'order.assigned', attempts: 1, result: '200', next_try_at: null });
-    expect(JSON.stringify(row)).not.toContain('whsec_');
-  });
-
   it('are replayed with the same id and body for another day', async () => {
     const delivery = await newDelivery();
     await sql`update webhook_deliveries set started_at = now() - interval '2 days' where id = ${delivery.id}`;

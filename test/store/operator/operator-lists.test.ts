@@ -275,6 +275,9 @@ describe('webhook deliveries', () => {
       ['failed', 'failed', 'failed', 'delivered', 'delivered', 'delivered', 'delivered'],
       ['pending', 'pending'],
     ]);
+    const isTimed = ({ status, next_try_at: at }: (typeof all)[number]['rows'][number]) =>
+      (status === 'pending') === (at !== null);
+    expect(all.flatMap(({ rows }) => rows).filter((row) => !isTimed(row))).toEqual([]);
     const of = { retailerIds: [shop.retailerId] };
     const paged = await everyPage(read(of, 2));
     expect(paged.map(({ rows, more }) => [rows.length, more])).toEqual([

@@ -35,7 +35,6 @@ export class KeptPhotos {
   /** Keeps what became of a driver's upload, in place of the one before. */
   keep(driverId: string, upload: Buffer, photo: EncodedPhoto): void {
     this.drop(driverId);
-    if (photo.jpeg.length > MAX_KEPT_PHOTO_BYTES) return;
     this.#kept.set(driverId, { uploadHash: hashOf(upload), photo, atMs: this.#now() });
     this.#bytes += photo.jpeg.length;
     this.#dropOld();

@@ -1,20 +1,14 @@
-import { below } from '../limits.ts';
 import type { QueueName } from '../store/outbox-rows.ts';
 
 /** Window in which the jobs of a store are counted for its share of a limited rate. */
 const SHARE_WINDOW_MS = 10_000;
 /** Jobs of a store in the window that find room in a queue that is full of others' jobs. */
 export const FEW_JOBS = 5;
-/** Lowest priority of a job. Below 2^21, BullMQ's own bound. */
-const MAX_JOB_PRIORITY = 2_000_000;
-/** First priority that BullMQ refuses. */
-const BULLMQ_PRIORITIES = 2 ** 21;
-
-below({ MAX_JOB_PRIORITY }, { BULLMQ_PRIORITIES });
 
 /**
  * Fair shares of a limited rate. A job's priority (1 goes first) is the number of its store's jobs in the
- * present window of SHARE_WINDOW_MS, so that a store with thousands of jobs waits behind one with a few.
+ * present window of SHARE_WINDOW_MS, so that a store with thousands of jobs waits behind one with a few. BullMQ takes
+ * priorities up to 2^21, more than a store's jobs of a window and half of those before.
  */
 export function fairShares(): (queue: QueueName, retailerId: string, nowMs: number) => number {
   let counts = new Map<string, number>();
@@ -28,6 +22,6 @@ export function fairShares(): (queue: QueueName, retailerId: string, nowMs: numb
     const key = `${queue}:${retailerId}`;
     const count = (counts.get(key) ?? 0) + 1;
     counts.set(key, count);
-    return Math.min(count, MAX_JOB_PRIORITY);
+    return count;
   };
 }

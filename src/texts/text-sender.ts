@@ -18,15 +18,14 @@ export type TextSender = {
    * Sends one text in one attempt, as sending is not idempotent.
    *
    * @param text.to E.164
-   * @param text.usefulSeconds time from which the provider sends it no more, if it has not by then; the provider's own
-   *   where it is left out
+   * @param text.usefulSeconds time from which the provider sends it no more, if it has not by then
    * @param text.statusUrl the address that the provider is to call with what becomes of the text; left out
    *   where the provider cannot reach the service, or does not take the address
    */
   send(text: {
     readonly to: string;
     readonly body: string;
-    readonly usefulSeconds?: number | undefined;
+    readonly usefulSeconds: number;
     readonly statusUrl?: string | undefined;
   }): Promise<SendOutcome>;
   /**

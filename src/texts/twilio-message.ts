@@ -5,7 +5,7 @@ export type NewMessage = {
   readonly body: string;
   readonly statusCallback?: string | undefined;
   /** Seconds for which Twilio may keep it in its queue. */
-  readonly validityPeriod?: number | undefined;
+  readonly validityPeriod: number;
 };
 
 /**
@@ -44,8 +44,8 @@ export function openMessageCall(
   };
   return ({ to, body: text, statusCallback, validityPeriod }) => {
     const callback = statusCallback === undefined ? {} : { StatusCallback: statusCallback };
-    const validity = validityPeriod === undefined ? {} : { ValidityPeriod: String(validityPeriod) };
-    const body = new URLSearchParams({ To: to, ...callback, ...validity, From: from, Body: text }).toString();
+    const fields = { To: to, ...callback, ValidityPeriod: String(validityPeriod), From: from, Body: text };
+    const body = new URLSearchParams(fields).toString();
     return http.send({ ...fixed, headers: { ...headers, 'Content-Length': Buffer.byteLength(body) }, body });
   };
 }

@@ -59,7 +59,7 @@ export function createTwilioSender(options: TwilioOptions): TextSender {
   return {
     from: options.from,
     async send({ to, body, usefulSeconds, statusUrl }) {
-      const text = { to, body, validityPeriod: usefulSeconds === undefined ? undefined : validityOf(usefulSeconds) };
+      const text = { to, body, validityPeriod: validityOf(usefulSeconds) };
       if (statusUrl === undefined) return create(text);
       const outcome = await create({ ...text, statusCallback: statusUrl + RETRIES });
       // The customer is told all the same, and the text stays `sent`.

@@ -76,6 +76,7 @@ async function world(
     twilio.send({
       to: '+14155550123',
       body: `Corner Market: your delivery is confirmed. Reply STOP to end/para terminar. Follow it here: https://track.example/track/${order.trackingToken}`,
+      usefulSeconds: 3_600,
     });
   /** Runs the job, by which the customer has one text in all. */
   async function sendsOnce(): Promise<void> {

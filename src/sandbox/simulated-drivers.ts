@@ -212,13 +212,15 @@ class SimulatedDriver {
   async #act(orderId: string, step: Step): Promise<void> {
     const id = `${orderId}.${step}`;
     if (this.#action.id !== id) this.#action = { id, capturedAt: new Date().toISOString(), answered: false };
-    if (this.#acting || this.#action.answered) return;
+    // The next one may be due before this one is answered.
+    const action = this.#action;
+    if (this.#acting || action.answered) return;
     this.#acting = true;
     try {
       const reply = await this.#send(orderId, step);
       await reply.arrayBuffer();
       // A refusal other than 429 and 5xx is final: the same action gets the same answer.
-      this.#action.answered = reply.status < 500 && reply.status !== 429;
+      action.answered = reply.status < 500 && reply.status !== 429;
       if (!reply.ok) this.#world.logger.warn({ orderId, status: reply.status }, 'a simulated driver was refused');
     } catch (error) {
       this.#world.logger.warn({ orderId, err: errorFields(error) }, 'a simulated driver got no answer');

@@ -8,6 +8,7 @@ import { startSimulatedDrivers } from '../../src/sandbox/simulated-drivers.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { displaced } from '../geo/places.ts';
 import { closedAfterTest, listenInTest } from '../harness/closed-after-test.ts';
+import { gate } from '../http/support.ts';
 
 const HOME: Point = { lat: 37.76415, lng: -122.41957 };
 /** A tick of a simulated second. */
@@ -15,8 +16,12 @@ const TICK_MS = 4;
 
 type Seen = { readonly positions: Point[]; readonly steps: Record<string, number> };
 
-/** A service that gives its one driver an order at their first position, and counts their seconds by reports. */
-async function serve(pickup: Point, seen: Seen, waitAt?: Point): Promise<string> {
+/**
+ * A service that gives its one driver an order at their first position, and counts their seconds by reports.
+ *
+ * @param answer what its answers wait for
+ */
+async function serve(pickup: Point, seen: Seen, waitAt?: Point, answer = Promise.resolve()): Promise<string> {
   const order = {
     id: newId(),
     status: 'driver_assigned',
@@ -27,7 +32,7 @@ async function serve(pickup: Point, seen: Seen, waitAt?: Point): Promise<string>
     const [, step = ''] = /\/driver\/orders\/[^/]+\/([a-z-]+)/.exec(request.url ?? '') ?? [];
     seen.steps[step] ??= seen.positions.length;
     order.status = { 'pick-up': 'picked_up', undeliverable: 'undeliverable' }[step] ?? 'delivered';
-    request.resume().on('end', () => response.end('{}'));
+    request.resume().on('end', () => void answer.then(() => response.end('{}')));
     tell();
   });
   const sockets = new WebSocketServer({ server: http, path: '/driver/live' });
@@ -91,5 +96,15 @@ describe('a simulated driver', () => {
     expect(seconds).toBeLessThanOrEqual(Math.max(120, wayMeters / 30));
     const fastest = Math.max(...seen.positions.slice(1).map((to, i) => distanceMeters(seen.positions[i] as Point, to)));
     expect(fastest).toBeLessThanOrEqual(PLAUSIBLE_METERS_PER_SECOND);
+  });
+
+  it('delivers though their pickup is answered when they stand at the door', async () => {
+    const seen: Seen = { positions: [], steps: {} };
+    const late = gate();
+    await drive({ baseUrl: await serve(HOME, seen, undefined, late.opened), home: HOME, locate: async () => HOME });
+    const sincePickUp = () => seen.positions.length - (seen.steps['pick-up'] ?? Number.POSITIVE_INFINITY);
+    await expect.poll(sincePickUp, { interval: 10 }).toBeGreaterThan(60);
+    late.open();
+    await expect.poll(() => seen.steps.deliver, { interval: 10 }).toBeDefined();
   });
 });

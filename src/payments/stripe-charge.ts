@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import Stripe from 'stripe';
 import { ExchangeError, type HttpExchange } from '../vendors/http-exchange.ts';
-import { retryLater } from '../vendors/retry-later.ts';
 import type { ChargeRequest } from './charger.ts';
-import { parseReply, type StripeOptions } from './stripe-http.ts';
+import { parseReply, type StripeOptions, serverOf } from './stripe-http.ts';
 
 export type CreateIntent = (charge: ChargeRequest) => Promise<Stripe.PaymentIntent>;
 
@@ -15,16 +14,7 @@ export type CreateIntent = (charge: ChargeRequest) => Promise<Stripe.PaymentInte
  * The function throws an ExchangeError where no reply of Stripe's came, and a StripeError for a refusal.
  */
 export function openChargeCall({ secretKey, apiBase, timeoutMs }: StripeOptions, http: HttpExchange): CreateIntent {
-  const server = new URL(apiBase ?? 'https://api.stripe.com');
-  const protocol = server.protocol === 'https:' ? 'https:' : 'http:';
-  const fixed = {
-    protocol,
-    host: server.hostname,
-    port: server.port || (protocol === 'https:' ? 443 : 80),
-    path: '/v1/payment_intents',
-    method: 'POST',
-    timeoutMs,
-  } as const;
+  const fixed = { ...serverOf(apiBase), path: '/v1/payment_intents', method: 'POST', timeoutMs };
   const headers = {
     Accept: 'application/json',
     'Content-Type': 'application/x-www-form-urlencoded',
@@ -65,7 +55,7 @@ const isClosedConnection = (error: unknown): boolean =>
   error instanceof ExchangeError && Stripe.HttpClient.CONNECTION_CLOSED_ERROR_CODES.includes(error.code);
 
 function intentOf({ status, headers, body }: Awaited<ReturnType<HttpExchange['send']>>): Stripe.PaymentIntent {
-  const reply = parseJson(status, body);
+  const reply = parseReply(status, body);
   if (!('error' in reply) || !reply.error) return reply as Stripe.PaymentIntent;
   throw Stripe.errors.StripeError.generate({
     ...(reply.error as StripeRawError),
@@ -75,11 +65,3 @@ function intentOf({ status, headers, body }: Awaited<ReturnType<HttpExchange['se
 }
 
 type StripeRawError = Parameters<typeof Stripe.errors.StripeError.generate>[0];
-
-function parseJson(status: number, body: string): object {
-  try {
-    return parseReply(status, body);
-  } catch {
-    throw new ExchangeError(retryLater('bad_reply'), 'NOT_JSON');
-  }
-}

@@ -13,8 +13,11 @@ export type StripeOptions = {
 
 /** Opens Stripe's SDK on the bounded exchange, without retries of its own. */
 export function openStripe({ secretKey, apiBase, timeoutMs }: StripeOptions, http: HttpExchange): Stripe {
+  const { protocol, host, port } = serverOf(apiBase);
   return new Stripe(secretKey, {
-    ...baseOptions(apiBase),
+    protocol: protocol === 'https:' ? 'https' : 'http',
+    host,
+    port,
     httpClient: stripeHttpClient(http),
     maxNetworkRetries: 0,
     timeout: timeoutMs,
@@ -39,12 +42,11 @@ export function withoutAnswer(error: InstanceType<typeof Stripe.errors.StripeErr
   return error.rawType === 'api_error' ? retryLater('bad_reply') : undefined;
 }
 
-/** Another server that speaks Stripe's API, as the SDK's options name it. */
-function baseOptions(apiBase: string | null | undefined): Stripe.StripeConfig {
-  if (!apiBase) return {};
-  const { protocol, hostname, port } = new URL(apiBase);
-  const secure = protocol === 'https:';
-  return { protocol: secure ? 'https' : 'http', host: hostname, port: port || (secure ? 443 : 80) };
+/** Where calls go: to Stripe, or to another server that speaks its API. */
+export function serverOf(apiBase: StripeOptions['apiBase']) {
+  const { protocol, hostname: host, port } = new URL(apiBase || 'https://api.stripe.com');
+  const isSecure = protocol === 'https:';
+  return { protocol: isSecure ? 'https:' : 'http:', host, port: port || (isSecure ? 443 : 80) } as const;
 }
 
 /** Puts the bounded exchange below Stripe's SDK. */
@@ -79,16 +81,16 @@ function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
  * A proxy's own reply, a page or JSON, keeps its status and decides nothing, since an earlier attempt may
  * have charged.
  *
- * @throws {SyntaxError} for a success that is no JSON object: on another value the SDK fails where nobody catches it
+ * @throws {ExchangeError} for a success that is no JSON object: on another value the SDK fails where nobody catches it
  */
 export function parseReply(status: number, body: string): object {
-  const notStripes = { error: { type: 'api_error', message: "not Stripe's" } };
   try {
     const reply = JSON.parse(body);
-    if (typeof reply !== 'object' || reply === null) throw new SyntaxError('not an object');
-    return status < 400 || typeof reply.error?.type === 'string' ? reply : notStripes;
-  } catch (error) {
-    if (status < 400) throw error;
-    return notStripes;
+    if (typeof reply === 'object' && (status < 400 ? reply !== null : typeof reply?.error?.type === 'string'))
+      return reply;
+  } catch {
+    // A page.
   }
+  if (status < 400) throw new ExchangeError(retryLater('bad_reply'), 'NOT_JSON');
+  return { error: { type: 'api_error', message: "not Stripe's" } };
 }

@@ -3,6 +3,7 @@ import { ACCOUNT_REFUSED } from '../../domain/stripe-declines.ts';
 import type { Db } from '../db.ts';
 import { isOwedTo } from '../fragments.ts';
 import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
+import { decided } from './unproven.ts';
 
 /**
  * Whether an order is owed a refund. `in_flight`: not known, as its charge has no recorded result. `paid`: yes.
@@ -102,7 +103,7 @@ export function recordRefundRefused(
 
 /** Records that nothing was charged: no attempt, or only declined and put-off ones. Null if one was opened since. */
 export function recordUncharged(db: Db, orderId: string, outboxId: number): Promise<ChangedOrder | null> {
-  const { sql, processId } = db;
+  const { sql } = db;
   const update = sql`
     update orders set sequence = sequence + 1, payment_status =
       case when exists (select from payments p where p.order_id = orders.id and p.status = 'declined'
@@ -110,10 +111,7 @@ export function recordUncharged(db: Db, orderId: string, outboxId: number): Prom
         then 'failed' else 'not_charged' end
     where id = ${orderId} and payment_status = 'processing' and status in ('cancelled', 'expired')
       and not exists (select from payments p where p.order_id = orders.id and p.status in ('sending', 'paid'))`;
-  const after = sql`, under_way as (
-      delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
-      returning pg_notify('sameday', ${processId} || ':retailer:' || u.retailer_id)
-    ), job as (
+  const after = sql`${decided(db)}, job as (
       update outbox b set done_at = now() from changed
       where b.id = ${outboxId} and ${isOwedTo(sql, sql`b`, sql`changed.id`, 'refund')}
     )`;

@@ -73,10 +73,10 @@ export async function retryCharges(
   const locked = sql`
     ${cards} locked as materialized (
       select o.id, o.retailer_id,
-        coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) + ${attempts}::int as allowed
+        ${lastAttempt(sql)} + ${attempts}::int as allowed
       from orders o
       where ${asked} and ${isOwed(sql)}
-        and coalesce((select max(attempt) from payments p where p.order_id = o.id), 0) <= ${ever - attempts}::int
+        and ${lastAttempt(sql)} <= ${ever - attempts}::int
       order by o.id limit ${'limit' in which ? which.limit : 1} for no key update of o
     )`;
   return chargeAgain(db, locked, sql`order_id in (select id from locked)`, byStore ? 'store' : 'operator');
@@ -88,9 +88,11 @@ const isOwed = (sql: Sql): Fragment => sql`
     and not exists (select from payments p where p.order_id = o.id and p.status in ('sending', 'paid'))`;
 
 /** Whether the order `o` has an attempt left. The build before uses some up, and leaves its row. */
-const hasAttempts = (sql: Sql, attempts: number): Fragment => sql`
-  coalesce((select max(p.attempt) from payments p where p.order_id = o.id), 0)
-    < coalesce(o.payment_attempts_allowed, ${attempts}::int)`;
+const hasAttempts = (sql: Sql, attempts: number): Fragment =>
+  sql`${lastAttempt(sql)} < coalesce(o.payment_attempts_allowed, ${attempts}::int)`;
+
+const lastAttempt = (sql: Sql): Fragment =>
+  sql`coalesce((select max(p.attempt) from payments p where p.order_id = o.id), 0)`;
 
 /**
  * @param locked the CTE of the orders, with the attempts that each is `allowed`

@@ -39,6 +39,15 @@ export const proveAgain = (db: Db): Fragment => {
     )`;
 };
 
+/** The CTE by which the charges of the orders in `changed` are under way no more; `, decided as (…)`. */
+export const decided = (db: Db): Fragment => {
+  const { sql } = db;
+  return sql`, decided as (
+      delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
+      returning ${retailerNotice(db, sql`u.retailer_id`)}
+    )`;
+};
+
 /** A CTE that locks the store of the order in `locked`, in the same place; `, store as (…)`. */
 export const lockStore = (sql: Sql): Fragment => sql`, store as materialized (
     select id, payment_failed_at is null as was_proven from retailers
@@ -60,10 +69,7 @@ export const countUnpaid = (db: Db): Fragment => {
       update retailers r set payment_failed_at = now()
       from owing where r.id = owing.retailer_id
       returning ${retailerNotice(db, sql`r.id`)}
-    ), decided as (
-      delete from unproven_orders u using changed where u.retailer_id = changed.retailer_id and u.order_id = changed.id
-      returning ${retailerNotice(db, sql`u.retailer_id`)}
-    ), under_way as (
+    )${decided(db)}, under_way as (
       insert into unproven_orders (retailer_id, order_id)
       select b.retailer_id, b.order_id from outbox b join store on store.id = b.retailer_id and store.was_proven
       where b.queue = 'charge' and b.done_at is null and b.order_id not in (select id from changed)

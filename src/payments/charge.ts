@@ -152,7 +152,7 @@ export function createChargeJob(deps: {
   /** Stripe may forget a key after 24 hours; after 23 hours the charge is looked up instead of sent. */
   async function send(attempt: PaymentAttempt, isKeyOld: boolean): Promise<ChargeOutcome> {
     const { orderId, stripeCustomerId, stripePaymentMethodId } = attempt;
-    if (!stripeCustomerId || !stripePaymentMethodId) return { kind: 'no_card', code: 'no_card_on_file' };
+    if (!stripeCustomerId || !stripePaymentMethodId) return NO_CARD;
     if (isKeyOld) {
       const found = await stripe.findCharge(orderId);
       return found.kind === 'not_found' || found.kind === 'unfinished' ? giveUp(found) : found;
@@ -195,6 +195,7 @@ export function createChargeJob(deps: {
 const PAUSE = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, endsAtAttempt: MAX_PUT_OFF_ATTEMPT };
 const PUT_OFF = { seconds: ACCOUNT_REFUSED_PAUSE_SECONDS, allowed: MAX_PAYMENT_ATTEMPTS };
 const CARD_SPENT = 'card_declined_too_often';
+const NO_CARD: ChargeOutcome = { kind: 'declined', code: 'no_card_on_file', retryAfterSeconds: null };
 const NEVER_ARRIVED: ChargeOutcome = { kind: 'declined', code: 'never_arrived', retryAfterSeconds: 0 };
 
 const isReplay = (sent: ChargeOutcome): boolean => sent.kind === 'retry_later' && sent.reason === 'replayed_error';
@@ -208,9 +209,6 @@ function toResult(outcome: ChargeOutcome, attempt: PaymentAttempt): PaymentResul
       const again = attempt.isLast ? null : outcome.retryAfterSeconds;
       return { status: 'declined', failureCode, says, final: again !== 0, retryAfterSeconds: again };
     }
-    case 'needs_authentication':
-    case 'no_card':
-      return { status: 'declined', failureCode: outcome.code, says: outcome.says, final: true };
     case 'account_refused':
       return {
         status: 'declined',

@@ -20,23 +20,13 @@ export type ChargeOutcome =
       readonly kind: 'declined';
       readonly code: string;
       readonly says?: string | undefined;
-      readonly paymentIntentId?: string;
       readonly retryAfterSeconds: number | null;
-    }
-  /** The bank asks for the cardholder, whom no machine can replace. */
-  | {
-      readonly kind: 'needs_authentication';
-      readonly code: string;
-      readonly says?: string | undefined;
-      readonly paymentIntentId?: string;
     }
   /**
    * Stripe refuses what is neither the store's nor its card's matter, such as every charge of an account that it
    * restricts. It repeats that under the key, so a charge that is sent again needs another one.
    */
   | { readonly kind: 'account_refused'; readonly code: string; readonly says?: string | undefined }
-  /** Stripe does not know the customer or the card, or the card belongs to another customer. */
-  | { readonly kind: 'no_card'; readonly code: string; readonly says?: string | undefined }
   | RetryLater;
 
 /** `unfinished`: payments that Stripe may still finish. Each has to be cancelled before another one is asked for. */

@@ -161,29 +161,29 @@ function fromIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
     case 'processing':
       return retryLater('in_progress');
     case 'requires_action':
-      return { kind: 'needs_authentication', code: 'authentication_required', paymentIntentId };
+      return { kind: 'declined', code: NEEDS_HOLDER, retryAfterSeconds: null };
     default: {
       const code = refusal?.decline_code ?? refusal?.code ?? intent.status;
-      const about = { code, says: vendorWords(refusal?.message), paymentIntentId };
-      if (code === 'authentication_required') return { kind: 'needs_authentication', ...about };
-      return { kind: 'declined', ...about, retryAfterSeconds: pauseAfter(code, refusal) };
+      return {
+        kind: 'declined',
+        code,
+        says: vendorWords(refusal?.message),
+        retryAfterSeconds: pauseAfter(code, refusal),
+      };
     }
   }
 }
 
 function fromRefusal(error: Stripe.errors.StripeError): ChargeOutcome {
-  const intent = error.payment_intent ? { paymentIntentId: error.payment_intent.id } : {};
   const code = error.decline_code || error.code || 'invalid_request';
   const about = { code, says: vendorWords(error.message) };
-  if (code === 'authentication_required' || error.code === 'authentication_required') {
-    return { kind: 'needs_authentication', ...about, ...intent };
-  }
-  if (!(error instanceof Stripe.errors.StripeCardError)) {
+  if (!(error instanceof Stripe.errors.StripeCardError) && error.code !== NEEDS_HOLDER) {
+    // Stripe does not know the customer or the card, or the card belongs to another customer.
     const aboutCard = error.param === 'customer' || error.param === 'payment_method' || code === 'resource_missing';
-    if (aboutCard) return { kind: 'no_card', ...about };
+    if (aboutCard) return { kind: 'declined', ...about, retryAfterSeconds: null };
     if (isOfAccount(error)) return { kind: 'account_refused', ...about };
   }
-  return { kind: 'declined', ...about, ...intent, retryAfterSeconds: pauseAfter(code, error) };
+  return { kind: 'declined', ...about, retryAfterSeconds: pauseAfter(code, error) };
 }
 
 /** What codes of the card, its customer or the amount begin with; all others are the operator's to mend. */
@@ -205,9 +205,13 @@ function isOfAccount({ rawType, code, decline_code, message }: Stripe.errors.Str
   return !OF_CHARGE.test(code) || OF_SETTINGS.includes(code);
 }
 
+/** The bank asks for the cardholder, whom no machine can replace. */
+const NEEDS_HOLDER = 'authentication_required';
+
 function pauseAfter(
   code: string,
-  said: { readonly advice_code?: string; readonly network_advice_code?: string } | null,
+  said: { readonly code?: string; readonly advice_code?: string; readonly network_advice_code?: string } | null,
 ): number | null {
+  if (code === NEEDS_HOLDER || said?.code === NEEDS_HOLDER) return null;
   return retryAfterSeconds({ code, advice: said?.advice_code, networkAdvice: said?.network_advice_code });
 }

@@ -99,11 +99,11 @@ export class Bank {
 function outcomeOf(answer: Answer, paymentIntentId: string): ChargeOutcome {
   switch (answer) {
     case 'soft':
-      return { kind: 'declined', code: 'processing_error', paymentIntentId, retryAfterSeconds: 0 };
+      return { kind: 'declined', code: 'processing_error', retryAfterSeconds: 0 };
     case 'hard':
-      return { kind: 'declined', code: 'lost_card', paymentIntentId, retryAfterSeconds: null };
+      return { kind: 'declined', code: 'lost_card', retryAfterSeconds: null };
     case 'needs_auth':
-      return { kind: 'needs_authentication', code: 'authentication_required', paymentIntentId };
+      return { kind: 'declined', code: 'authentication_required', retryAfterSeconds: null };
     default:
       return { kind: 'paid', paymentIntentId };
   }

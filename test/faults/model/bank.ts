@@ -13,10 +13,9 @@ export function openBank() {
   const refunded = new Set<string>();
 
   function outcomeOf(answer: BankAnswer, key: string): ChargeOutcome {
-    const paymentIntentId = `pi:${key}`;
-    if (answer === 'soft') return { kind: 'declined', code: 'processing_error', paymentIntentId, retryAfterSeconds: 0 };
-    if (answer === 'hard') return { kind: 'declined', code: 'lost_card', paymentIntentId, retryAfterSeconds: null };
-    return { kind: 'paid', paymentIntentId };
+    if (answer === 'soft') return { kind: 'declined', code: 'processing_error', retryAfterSeconds: 0 };
+    if (answer === 'hard') return { kind: 'declined', code: 'lost_card', retryAfterSeconds: null };
+    return { kind: 'paid', paymentIntentId: `pi:${key}` };
   }
 
   return {

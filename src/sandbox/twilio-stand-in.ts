@@ -59,8 +59,6 @@ const UNANSWERED: string = SCENARIO_PHONES.unknown_outcome;
 export type CallOrder = {
   /** Times that each call is made. */
   readonly times?: number;
-  /** Whether the news of a text come in the wrong order. */
-  readonly reversed?: boolean;
   /** What is told before the end; `sent` by default. Twilio may tell `queued` and `sending`, too. */
   readonly stages?: readonly string[];
   /** Twilio's code for a text that does not reach its phone; null for one that does. */
@@ -201,9 +199,8 @@ class TwilioApi implements VendorApi {
     const code = this.#codeOf(message);
     const end = endOf(code);
     const stages = end === 'failed' ? [] : (this.#order.stages ?? ['sent']);
-    const [stageMs, endMs] = this.#order.reversed ? [STAND_IN_DELIVERS_MS, 0] : [0, STAND_IN_DELIVERS_MS];
-    for (const stage of stages) this.#call(url, statusForm(message, stage, null), token, stageMs);
-    this.#call(url, statusForm(message, end, code), token, endMs);
+    for (const stage of stages) this.#call(url, statusForm(message, stage, null), token, 0);
+    this.#call(url, statusForm(message, end, code), token, STAND_IN_DELIVERS_MS);
   }
 
   readonly #codeOf = ({ sid }: Message): number | null => this.#codes.get(sid) ?? null;

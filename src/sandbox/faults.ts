@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Most faults that can be ordered from a stand-in in advance. */
-const MAX_STAND_IN_FAULTS = 10_000;
-/** Longest latency or delay that can be ordered from a stand-in. */
+/** Longest latency that can be ordered from a stand-in over HTTP. */
 const MAX_STAND_IN_DELAY_MS = 120_000;
 
 /** `before`: the request takes no effect. `after`: it takes effect, and only its reply is spoilt. */
@@ -26,7 +24,7 @@ export type FaultOrder = {
   readonly next?: readonly Fault[];
   /** Added to every request from now on. */
   readonly latencyMs?: number;
-  /** Called for the fault of every request from now on, before `next`; not available over HTTP. */
+  /** Called for the fault of every request from now on, before `next`. */
   readonly each?: ((request: { readonly method: string; readonly path: string }) => Fault | undefined) | null;
 };
 
@@ -54,46 +52,5 @@ export class Faults {
   }
 }
 
-/** Reads an order of faults from JSON; null where it is not one. `effect` is `before` by default. */
-export function parseFaultOrder(value: unknown): FaultOrder | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const { next, latencyMs } = value as { next?: unknown; latencyMs?: unknown };
-  if (latencyMs !== undefined && !isDelay(latencyMs)) return null;
-  if (next !== undefined && !(Array.isArray(next) && next.length <= MAX_STAND_IN_FAULTS)) return null;
-  const faults = next?.map(parseFault);
-  if (faults?.includes(null)) return null;
-  return {
-    ...(faults === undefined ? {} : { next: faults as Fault[] }),
-    ...(latencyMs === undefined ? {} : { latencyMs: latencyMs as number }),
-  };
-}
-
-function parseFault(value: unknown): Fault | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const fault = value as { kind?: unknown; ms?: unknown; status?: unknown; effect?: unknown; sticky?: unknown };
-  const { kind, ms, status, effect = 'before', sticky = false } = fault;
-  if (effect !== 'before' && effect !== 'after') return null;
-  switch (kind) {
-    case 'delay':
-      return isDelay(ms) ? { kind, ms } : null;
-    case 'hang':
-    case 'reset':
-      return { kind, effect };
-    case 'status':
-      return isStatus(status) && typeof sticky === 'boolean' ? { kind, status, effect, sticky } : null;
-    case 'page':
-      return isStatus(status) ? { kind, status, effect } : null;
-    case 'rate_limit':
-      return { kind };
-    default:
-      return null;
-  }
-}
-
-function isStatus(status: unknown): status is number {
-  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;
-}
-
-function isDelay(ms: unknown): ms is number {
-  return typeof ms === 'number' && ms >= 0 && ms <= MAX_STAND_IN_DELAY_MS;
-}
+/** Whether it is a latency that can be ordered. */
+export const isDelay = (ms: unknown): ms is number => typeof ms === 'number' && ms >= 0 && ms <= MAX_STAND_IN_DELAY_MS;

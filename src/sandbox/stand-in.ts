@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Fault, type FaultOrder, Faults, parseFaultOrder } from './faults.ts';
+import { type Fault, type FaultOrder, Faults, isDelay } from './faults.ts';
 
 /** Largest request to a stand-in in bytes. */
 const MAX_STAND_IN_BODY_BYTES = 256 * 1024;
@@ -45,7 +45,6 @@ export type CallCounts = { readonly pending: number; readonly atWork: number; re
 
 export type StandIn = {
   readonly url: string;
-  /** The same as `POST /_control/faults`. */
   orderFaults(order: FaultOrder): void;
   /** The same as `GET /_control/ledger`. */
   entries(): readonly unknown[];
@@ -55,7 +54,7 @@ export type StandIn = {
 
 /**
  * Starts a vendor's HTTP API on 127.0.0.1, with two addresses for control:
- * `POST /_control/faults` orders faults (`FaultOrder` as JSON, see faults.ts),
+ * `POST /_control/faults` with `{"latencyMs": …}` has every answer take longer,
  * `GET /_control/ledger` shows what was done: `{"entries": […]}`, oldest first.
  * No path answers a web page, and control takes JSON only.
  *
@@ -167,10 +166,10 @@ function control({ method, path, headers, body, query }: StandInRequest, api: Ve
   }
   if (method === 'GET' && path === '/_control/ledger') return { status: 200, body: { entries: api.entries?.() ?? [] } };
   if (method === 'POST' && path === '/_control/faults') {
-    const order = parseFaultOrder(parseJson(body));
-    if (!order) return { status: 400, body: { message: 'not an order of faults' } };
-    faults.order(order);
-    return { status: 200, body: { ordered: order.next?.length ?? 0 } };
+    const { latencyMs } = (parseJson(body) ?? {}) as FaultOrder;
+    if (!isDelay(latencyMs)) return { status: 400, body: { message: 'not a latency' } };
+    faults.order({ latencyMs });
+    return { status: 200, body: { latencyMs } };
   }
   return api.control?.({ method, path, headers, body, query }) ?? { status: 404, body: { message: 'no such switch' } };
 }

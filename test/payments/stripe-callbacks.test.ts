@@ -105,7 +105,7 @@ function mixed(events: readonly StripeEvent[], run: number): StripeEvent[] {
 }
 
 type Scenario = {
-  readonly act: (stripe: Stripe, order: Order) => void | Promise<void>;
+  readonly act: (stripe: Stripe, order: Order) => unknown;
   /** What happens at the service before the events come. */
   readonly before?: (order: Order) => Promise<unknown>;
   readonly row: Record<string, unknown>;
@@ -118,98 +118,63 @@ const deliveredPaid = async (order: Order) => {
   await order.pay();
   await order.deliver();
 };
+const PAID = { payment_status: 'paid', payment_failure_code: null, refund_id: null };
+const REFUNDED = { payment_status: 'refunded', refund_id: expect.stringMatching(/^re_/) };
+const OWED = { status: 'owed', reasons: [] as string[] };
+const HELD = { status: 'held', reasons: ['disputed'] };
+const ofDispute = (payout: typeof HELD, act: Scenario['act']): Scenario => {
+  return { act, before: deliveredPaid, row: PAID, payout };
+};
 
 const SCENARIOS: Record<string, Scenario> = {
-  'a charge whose result was lost': { act: nothing, row: { payment_status: 'paid', payment_failure_code: null } },
-  'a charge that counts as failed': {
-    act: nothing,
-    before: (order) => order.fail(),
-    row: { payment_status: 'paid', payment_failure_code: null },
-  },
+  'a charge whose result was lost': { act: nothing, row: PAID },
+  'a charge that counts as failed': { act: nothing, before: (order) => order.fail(), row: PAID },
   'a whole refund of a charge whose result was lost': {
-    act: ({ refund }, { payment }) => void refund(payment),
-    row: { payment_status: 'refunded', refund_id: expect.stringMatching(/^re_/) },
+    act: ({ refund }, { payment }) => refund(payment),
+    row: REFUNDED,
   },
   'a whole refund of a paid order': {
-    act: ({ refund }, { payment }) => void refund(payment),
+    act: ({ refund }, { payment }) => refund(payment),
     before: deliveredPaid,
-    row: { payment_status: 'refunded', refund_id: expect.stringMatching(/^re_/) },
-    payout: { status: 'owed', reasons: [] },
+    row: REFUNDED,
+    payout: OWED,
   },
-  'a refund of a part': {
-    act: ({ refund }, { payment }) => void refund(payment, 300),
-    row: { payment_status: 'paid', refund_id: null },
-  },
+  'a refund of a part': { act: ({ refund }, { payment }) => refund(payment, 300), row: PAID },
   'refunds of two parts that are the whole': {
-    act({ refund }, { payment }) {
-      refund(payment, 300);
-      refund(payment);
-    },
-    row: { payment_status: 'refunded' },
+    act: ({ refund }, { payment }) => [refund(payment, 300), refund(payment)],
+    row: REFUNDED,
   },
   'a refund that failed later': {
-    act({ refund, failRefund }, { payment }) {
-      failRefund(refund(payment).id);
-    },
-    row: { payment_status: 'paid', refund_id: null },
+    act: ({ refund, failRefund }, { payment }) => failRefund(refund(payment).id),
+    row: PAID,
   },
   'a failed refund and a second one': {
-    act({ refund, failRefund }, { payment }) {
-      failRefund(refund(payment).id);
-      refund(payment);
-    },
-    row: { payment_status: 'refunded' },
-  },
-  'an open dispute': {
-    act: ({ dispute }, { payment }) => void dispute(payment),
-    before: deliveredPaid,
-    row: { payment_status: 'paid' },
-    payout: { status: 'held', reasons: ['disputed'] },
-  },
-  'a dispute that was won': {
-    act({ dispute, closeDispute }, { payment }) {
-      closeDispute(dispute(payment).id, 'won');
-    },
-    before: deliveredPaid,
-    row: { payment_status: 'paid' },
-    payout: { status: 'owed', reasons: [] },
-  },
-  'a dispute that was lost': {
-    act({ dispute, closeDispute }, { payment }) {
-      closeDispute(dispute(payment).id, 'lost');
-    },
-    before: deliveredPaid,
-    row: { payment_status: 'paid' },
-    payout: { status: 'held', reasons: ['disputed'] },
+    act: ({ refund, failRefund }, { payment }) => [failRefund(refund(payment).id), refund(payment)],
+    row: REFUNDED,
   },
   'a pending refund that succeeds': {
-    act({ refund, settleRefund }, { payment }) {
-      settleRefund(refund(payment).id);
-    },
+    act: ({ refund, settleRefund }, { payment }) => settleRefund(refund(payment).id),
     card: 'pm_card_pendingRefund',
-    row: { payment_status: 'refunded', refund_id: expect.stringMatching(/^re_/) },
-  },
-  'an inquiry that was closed': {
-    act({ inquire, closeDispute }, { payment }) {
-      closeDispute(inquire(payment).id, 'warning_closed');
-    },
-    before: deliveredPaid,
-    row: { payment_status: 'paid' },
-    payout: { status: 'owed', reasons: [] },
-  },
-  'an inquiry that became a dispute': {
-    act({ inquire, escalate }, { payment }) {
-      escalate(inquire(payment).id);
-    },
-    before: deliveredPaid,
-    row: { payment_status: 'paid' },
-    payout: { status: 'held', reasons: ['disputed'] },
+    row: REFUNDED,
   },
   'a payment that ended late, paid': {
-    act: ({ settle }, { payment }) => void settle(payment, 'paid'),
+    act: ({ settle }, { payment }) => settle(payment, 'paid'),
     card: 'pm_card_processing',
-    row: { payment_status: 'paid' },
+    row: PAID,
   },
+  'an open dispute': ofDispute(HELD, ({ dispute }, { payment }) => dispute(payment)),
+  'a dispute that was won': ofDispute(OWED, ({ dispute, closeDispute }, { payment }) =>
+    closeDispute(dispute(payment).id, 'won'),
+  ),
+  'a dispute that was lost': ofDispute(HELD, ({ dispute, closeDispute }, { payment }) =>
+    closeDispute(dispute(payment).id, 'lost'),
+  ),
+  'an inquiry that was closed': ofDispute(OWED, ({ inquire, closeDispute }, { payment }) =>
+    closeDispute(inquire(payment).id, 'warning_closed'),
+  ),
+  'an inquiry that became a dispute': ofDispute(HELD, ({ inquire, escalate }, { payment }) =>
+    escalate(inquire(payment).id),
+  ),
 };
 
 test.each(Object.entries(SCENARIOS))(
@@ -384,10 +349,10 @@ test('an order that is delivered while it is disputed has its payout held, and o
   const { id } = stripe.dispute(early.payment);
   for (const event of await stripe.taken()) await stripe.take(event);
   await early.deliver();
-  expect(await early.payout()).toEqual({ status: 'held', reasons: ['disputed'] });
+  expect(await early.payout()).toEqual(HELD);
   stripe.closeDispute(id, 'won');
   for (const event of await stripe.taken()) await stripe.take(event);
-  expect(await early.payout()).toEqual({ status: 'owed', reasons: [] });
+  expect(await early.payout()).toEqual(OWED);
 
   const late = await stripe.charged();
   await deliveredPaid(late);
@@ -413,18 +378,17 @@ test('a dispute that changes after it was closed holds the payout or lets it go,
       createdAt: new Date(opened.createdAt.getTime() + second * 1_000),
       news: { ...news, status },
     });
-  const held = { status: 'held', reasons: ['disputed'] };
   for (const [status, second, outcome, payout] of [
-    ['open', 0, 'done', held],
-    ['open', 9, 'unchanged', held],
-    ['won', 8, 'unchanged', held],
-    ['lost', 10, 'done', held],
+    ['open', 0, 'done', HELD],
+    ['open', 9, 'unchanged', HELD],
+    ['won', 8, 'unchanged', HELD],
+    ['lost', 10, 'done', HELD],
     // An appeal, which is won.
-    ['open', 20, 'done', held],
-    ['won', 30, 'done', { status: 'owed', reasons: [] }],
-    ['lost', 29, 'unchanged', { status: 'owed', reasons: [] }],
-    ['open', 30, 'unchanged', { status: 'owed', reasons: [] }],
-    ['lost', 40, 'done', held],
+    ['open', 20, 'done', HELD],
+    ['won', 30, 'done', OWED],
+    ['lost', 29, 'unchanged', OWED],
+    ['open', 30, 'unchanged', OWED],
+    ['lost', 40, 'done', HELD],
   ] as const) {
     expect(await told(status, second), `${status} at ${second} s`).toBe(outcome);
     expect(await order.payout()).toEqual(payout);

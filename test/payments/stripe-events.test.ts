@@ -4,11 +4,11 @@ import { readStripeEvent } from '../../src/payments/stripe-events.ts';
 const ORDER = '01a2037f-5327-7fa7-8921-750dd4adb40f';
 const read = (type: string, object: unknown) =>
   readStripeEvent({ id: 'evt_1', type, livemode: true, created: 1_795_000_000, data: { object } });
+const PAYMENT = { id: 'pi_1', metadata: { order_id: ORDER }, amount: 799, currency: 'usd' };
 const newsOf = (type: string, object: unknown) => read(type, object)?.news;
 
 test('what is read of an event: its mode, its time, and what it is about', () => {
-  const object = { id: 'pi_1', metadata: { order_id: ORDER }, amount: 799, currency: 'usd' };
-  expect(read('payment_intent.succeeded', object)).toEqual({
+  expect(read('payment_intent.succeeded', PAYMENT)).toEqual({
     id: 'evt_1',
     type: 'payment_intent.succeeded',
     live: true,
@@ -18,9 +18,8 @@ test('what is read of an event: its mode, its time, and what it is about', () =>
 });
 
 test('an event of a connected account is no news', () => {
-  const object = { id: 'pi_1', metadata: { order_id: ORDER }, amount: 799, currency: 'usd' };
   const event = { id: 'evt_1', type: 'payment_intent.succeeded', livemode: true, created: 1_795_000_000 };
-  expect(readStripeEvent({ ...event, account: 'acct_1', data: { object } })?.news).toBeNull();
+  expect(readStripeEvent({ ...event, account: 'acct_1', data: { object: PAYMENT } })?.news).toBeNull();
 });
 
 test('an event of another type has a type of its own kind, and a thing that is no event is none', () => {
@@ -73,14 +72,13 @@ test.each([
 });
 
 test('what is of another application on the same account is about nothing of ours', () => {
-  const payment = { id: 'pi_1', metadata: { order_id: ORDER }, amount: 799, currency: 'usd' };
   const session = { mode: 'setup', metadata: { retailer_id: ORDER }, setup_intent: 'seti_1' };
   const about: [string, object][] = [
-    ['payment_intent.succeeded', { ...payment, metadata: {} }],
-    ['payment_intent.succeeded', { ...payment, metadata: null }],
-    ['payment_intent.succeeded', { ...payment, currency: 'eur' }],
-    ['payment_intent.succeeded', { ...payment, amount: 7.5 }],
-    ['payment_intent.succeeded', { ...payment, metadata: { order_id: `${ORDER}'; drop` } }],
+    ['payment_intent.succeeded', { ...PAYMENT, metadata: {} }],
+    ['payment_intent.succeeded', { ...PAYMENT, metadata: null }],
+    ['payment_intent.succeeded', { ...PAYMENT, currency: 'eur' }],
+    ['payment_intent.succeeded', { ...PAYMENT, amount: 7.5 }],
+    ['payment_intent.succeeded', { ...PAYMENT, metadata: { order_id: `${ORDER}'; drop` } }],
     ['checkout.session.completed', { ...session, mode: 'payment' }],
     ['checkout.session.completed', { ...session, metadata: {} }],
     ['charge.refunded', { payment_intent: null, metadata: { order_id: ORDER }, amount_refunded: 1 }],

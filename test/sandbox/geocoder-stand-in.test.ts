@@ -38,9 +38,3 @@ test('does not find an address without a known ZIP', async () => {
     expect(await createGeocoder({ url }).geocode(text, 'store')).toEqual({ kind: 'not_found' });
   }
 });
-
-test('injects the faults ordered from it', async () => {
-  const { url, orderFaults } = await standIn();
-  orderFaults({ next: [{ kind: 'status', status: 503, effect: 'before', sticky: false }] });
-  expect(await createGeocoder({ url }).geocode('1 Main St, CA 94103', 'store')).toEqual({ kind: 'unavailable' });
-});

@@ -39,11 +39,3 @@ test('refuses what OSRM refuses', async () => {
   });
   expect((await fetch(`${url}/route/v1/driving/1,1;2,2`)).status).toBe(404);
 });
-
-test('injects the faults ordered from it', async () => {
-  const { router, orderFaults } = await standIn();
-  orderFaults({ next: [{ kind: 'status', status: 503, effect: 'before', sticky: false }] });
-  const table = { places: [STORE, NEAR], sources: [0], destinations: [1] };
-  expect(await router.table(table)).toEqual({ kind: 'unavailable' });
-  expect((await router.table(table)).kind).toBe('found');
-});

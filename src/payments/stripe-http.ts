@@ -79,18 +79,16 @@ function stripeHttpClient(http: HttpExchange): Stripe.HttpClient {
 
 /**
  * A proxy's own reply, a page or JSON, keeps its status and decides nothing, since an earlier attempt may
- * have charged.
- *
- * @throws {ExchangeError} for a success that is no JSON object: on another value the SDK fails where nobody catches it
+ * have charged. It is an object too: on another value the SDK fails where nobody catches it.
  */
 export function parseReply(status: number, body: string): object {
   try {
     const reply = JSON.parse(body);
-    if (typeof reply === 'object' && (status < 400 ? reply !== null : typeof reply?.error?.type === 'string'))
+    if (typeof reply === 'object' && reply !== null && (status < 400 || typeof reply.error?.type === 'string')) {
       return reply;
+    }
   } catch {
     // A page.
   }
-  if (status < 400) throw new ExchangeError(retryLater('bad_reply'), 'NOT_JSON');
   return { error: { type: 'api_error', message: "not Stripe's" } };
 }

@@ -1,12 +1,19 @@
 import http from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { MAX_WEBHOOK_URL_LENGTH, WEBHOOK_CONCURRENCY, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
+import { below, MAX_WEBHOOK_URL_LENGTH, WEBHOOK_CONCURRENCY, WEBHOOK_TIMEOUT_MS } from '../limits.ts';
 import { isLoopbackAddress, isPublicAddress } from './public-address.ts';
 import { type ResolveHost, resolveByDns } from './resolve-host.ts';
 
 /** Most bytes read of a receiver's reply, of which only the status counts; then the connection is cut. */
 const MAX_WEBHOOK_REPLY_BYTES = 64 * 1024;
+/**
+ * Longest wait for one address of a receiver while there is another, in place of Node's 250 ms: far receivers, and lost
+ * packets, which are sent again after a second, take longer. Below WEBHOOK_TIMEOUT_MS, so that the next one is tried.
+ */
+const WEBHOOK_ADDRESS_MS = 1_500;
+
+below({ WEBHOOK_ADDRESS_MS }, { WEBHOOK_TIMEOUT_MS });
 
 export type WebhookOutcome =
   /** The receiver's status, even where the rest of its reply was lost. */
@@ -124,15 +131,17 @@ async function addressesOf(url: URL, resolve: ResolveHost): Promise<Address[]> {
 function send(url: URL, addresses: readonly Address[], outgoing: Outgoing, signal: AbortSignal, ca?: string) {
   return new Promise<WebhookOutcome>((resolve, reject) => {
     const { request } = url.protocol === 'https:' ? https : http;
-    const sent = request(url, {
+    const options = {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'sameday-webhooks', ...outgoing.headers },
       // A new connection each time, as a kept one would outlive the check of its address.
       agent: false,
       lookup: answerWith(addresses),
+      autoSelectFamilyAttemptTimeout: WEBHOOK_ADDRESS_MS,
       signal,
       ...(ca === undefined ? {} : { ca }),
-    });
+    };
+    const sent = request(url, options);
     let answered: WebhookOutcome | null = null;
     // The status alone is the answer, however the rest of the reply ends.
     const ended = (error: Error) => (answered ? resolve(answered) : reject(error));

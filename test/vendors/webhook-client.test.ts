@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createPlain, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import { createServer as createTcp } from 'node:net';
+import { connect, createServer as createTcp } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { gatherAddresses } from '../../src/vendors/resolve-host.ts';
 import { createWebhookClient, readWebhookUrl } from '../../src/vendors/webhook-client.ts';
@@ -230,6 +232,38 @@ test('an answer that switches protocols is no answer', async () => {
     createTcp((socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')),
   );
   expect((await post(url, { timeoutMs: DEADLINE_MS })).kind).toBe('unanswered');
+});
+
+/** A receiver at 127.0.0.1 that takes no connection until it is let go; another one is asked for once a second. */
+async function crowded() {
+  const go = new Int32Array(new SharedArrayBuffer(4));
+  const receive = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const server = require('node:http').createServer((_request, response) => response.writeHead(204).end());
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      setImmediate(() => Atomics.wait(workerData, 0, 0));
+    });`;
+  const worker = new Worker(receive, { eval: true, workerData: go });
+  onTestFinished(async () => void (await worker.terminate()));
+  const [port] = (await once(worker, 'message')) as [number];
+  const others = Array.from({ length: 3 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  onTestFinished(() => others.forEach((socket) => void socket.destroy()));
+  // One more than the queue holds, which is one more than its length.
+  await Promise.all(others.slice(0, 2).map((socket) => once(socket, 'connect')));
+  const letGo = () => {
+    Atomics.store(go, 0, 1);
+    Atomics.notify(go, 0);
+  };
+  return { port, letGo };
+}
+
+test('a receiver that is slow to connect is reached where its other family of addresses is not', async () => {
+  const { port, letGo } = await crowded();
+  const outcome = post(`http://store.test:${port}/`, { resolve: async () => ['127.0.0.1', '::1'] });
+  // Node gives an address up after a quarter of a second while it knows another one.
+  setTimeout(letGo, 500);
+  expect(await outcome).toEqual({ kind: 'answered', status: 204 });
 });
 
 test('a certificate must be of a known authority and of the name', async () => {

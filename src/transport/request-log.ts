@@ -1,3 +1,5 @@
+import { holderOf } from './caller.ts';
+
 /** One answered request, or one upgrade to a WebSocket. */
 export type AnsweredRequest = {
   readonly requestId: string;
@@ -46,14 +48,7 @@ export function createRequestLog(
   return ({ requestId, method, route, status, durationMs, principal }) => {
     if (status < 400 ? which === 'failed' : !hasRoom()) return;
     const ms = Math.round(durationMs * 10) / 10;
-    write({ request: requestId, method, route, status, ms, ...callerOf(principal) }, 'request');
+    const [kind, id] = holderOf(principal) ?? [];
+    write({ request: requestId, method, route, status, ms, ...(kind && { [kind]: id }) }, 'request');
   };
-}
-
-/** The id of a store, an organization or a driver. */
-function callerOf(principal: unknown): { retailer?: string; organization?: string; driver?: string } {
-  if (typeof principal !== 'object' || principal === null) return {};
-  if ('retailerId' in principal) return { retailer: String(principal.retailerId) };
-  if ('organizationId' in principal) return { organization: String(principal.organizationId) };
-  return 'driverId' in principal ? { driver: String(principal.driverId) } : {};
 }

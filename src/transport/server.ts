@@ -11,7 +11,6 @@ import type { Route } from './route.ts';
 import { readSendQueues } from './send-queues.ts';
 import { SharedPool } from './shares.ts';
 import { shed } from './shed.ts';
-import type { SocketConnection } from './socket-connection.ts';
 import { SocketMount, type SocketPeers } from './socket-mount.ts';
 import type { Transport } from './transport.ts';
 import { UnsentReplies } from './unsent.ts';
@@ -91,7 +90,7 @@ export function createServer(transport: Transport, options: ServerOptions): Http
   };
   const openSockets = () => mounts.reduce((sum, mount) => sum + mount.count, 0);
   const connections = boundConnections(app, limits, openSockets);
-  const peers: SocketPeers = { ...connections, anyOpen: () => firstOf(mounts) };
+  const peers: SocketPeers = { ...connections, anyOpen: () => mounts.find(({ count }) => count > 0)?.any() ?? null };
   const mounts = options.sockets.map((behaviour) => new SocketMount(settings, behaviour, peers));
   for (const mount of mounts) mount.mount(app);
   for (const route of options.routes) mountRoute(app, settings, route);
@@ -138,14 +137,6 @@ export function createServer(transport: Transport, options: ServerOptions): Http
       return openSockets();
     },
   };
-}
-
-function firstOf(mounts: readonly SocketMount[]): SocketConnection | null {
-  for (const mount of mounts) {
-    const open = mount.any();
-    if (open) return open;
-  }
-  return null;
 }
 
 /**

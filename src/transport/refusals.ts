@@ -46,7 +46,7 @@ export function refusals(
 
 /**
  * Leads a person, who typed the host alone or a slash too many, to the page; null for a program, and where none is
- * meant. Never to another host, as an address that begins with two slashes would.
+ * meant. Never to another host, as an address that begins with two slashes would, of which a browser takes a backslash for one.
  */
 function pageMeant(head: RequestHead): Reply | null {
   if (head.method !== 'GET' || !head.header('accept')?.includes('text/html')) return null;
@@ -54,7 +54,7 @@ function pageMeant(head: RequestHead): Reply | null {
   if (path === '/') return text(307, '', { Location: '/docs', 'Cache-Control': 'no-store' });
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end--;
-  if (end === path.length || end === 0 || path[1] === '/') return null;
+  if (end === path.length || end === 0 || ['/', '\\'].includes(path[1] ?? '')) return null;
   return text(308, '', { Location: path.slice(0, end), 'Cache-Control': 'no-store' });
 }
 

@@ -160,10 +160,14 @@ function isEncodedText(text: string): boolean {
   }
 }
 
-/** The address that the last proxy added; one that is too long is none. */
+/**
+ * The address that the last proxy added; one that is too long is none. Some gateways add the port of the connection,
+ * with which each connection would count as a network of its own.
+ */
 function lastHop(forwardedFor: string | undefined): string | undefined {
   const hop = forwardedFor?.slice(forwardedFor.lastIndexOf(',') + 1).trim();
-  return hop !== undefined && hop.length <= MAX_FORWARDED_LENGTH ? hop : undefined;
+  if (hop === undefined || hop.length > MAX_FORWARDED_LENGTH) return undefined;
+  return hop.replace(/^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/, '$1$2');
 }
 
 /** The address at the other end of the connection: the client's, or a proxy's. */

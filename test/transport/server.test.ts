@@ -149,6 +149,20 @@ describe('an error', () => {
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
+  it('leads a person who typed a slash too many to the page, and never to another host', async () => {
+    const { port } = await startServer({});
+    for (const [path, location] of [
+      ['/docs/', '/docs'],
+      ['//evil.example/', undefined],
+      ['/\\evil.example/', undefined],
+    ]) {
+      // A client of its own, as `fetch` makes a slash of a backslash.
+      const client = rawConnection(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\n\r\n`);
+      await expect.poll(() => client.statuses).toEqual([location ? 308 : 404]);
+      expect(/\r\nLocation: (.*)\r\n/i.exec(client.text)?.[1]).toBe(location);
+    }
+  });
+
   it('is 405 at an address that a parameter of another route could be', async () => {
     const { url } = await startServer({
       routes: [getRoute(() => json(200, {})), echoRoute({ pattern: '/thing/create' })],
@@ -181,9 +195,19 @@ describe('a request', () => {
     const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' };
     const direct = await startServer({ routes });
     const behind = await startServer({ routes, trustProxy: true });
-    expect(await (await fetch(`${direct.url}/thing/1`, { headers })).json()).toBe('127.0.0.1');
-    expect(await (await fetch(`${behind.url}/thing/1`, { headers })).json()).toBe('203.0.113.9');
-    expect(await (await fetch(`${behind.url}/thing/1`)).json()).toBe('127.0.0.1');
+    const seenBy = async ({ url }: typeof direct, sent = {}) =>
+      (await fetch(`${url}/thing/1`, { headers: sent })).json();
+    expect(await seenBy(direct, headers)).toBe('127.0.0.1');
+    expect(await seenBy(behind, headers)).toBe('203.0.113.9');
+    expect(await seenBy(behind)).toBe('127.0.0.1');
+    // With the port of its connection, as some gateways write it, each would be another network.
+    for (const [hop, address] of [
+      ['203.0.113.9:51234', '203.0.113.9'],
+      ['[2001:db8::1]:51234', '2001:db8::1'],
+      ['[2001:db8::1]', '2001:db8::1'],
+      ['2001:db8::1', '2001:db8::1'],
+    ])
+      expect(await seenBy(behind, { 'x-forwarded-for': `6.6.6.6, ${hop}` })).toBe(address);
   });
 
   it('whose body does not arrive is answered 408 and its connection ended', async () => {

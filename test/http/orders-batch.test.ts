@@ -13,7 +13,7 @@ import { createReadRates } from '../../src/http/store-rate.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../src/limits.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { orderBody } from '../harness/service.ts';
-import { gate, letIn, startServer } from './support.ts';
+import { gate, letIn, postJson, startServer } from './support.ts';
 
 const retailerId = newId();
 const key = { retailerId, ordersPerSecond: null } as RetailerKey;
@@ -98,10 +98,8 @@ async function world(
     ordersCreate({ ...shared, reads: createReadRates(0), store: { isKeyGood: async () => true } }),
   ];
   const { url } = await startServer({ routes });
-  const send = async (body: unknown, path = '/orders/batch', headers = {}) => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const sent = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: text };
-    const answer = await fetch(url + path, sent);
+  const send = async (body: object | string, path = '/orders/batch', headers = {}) => {
+    const answer = await postJson(url + path, body, headers);
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as never };
   };
   const batch = async (orders: readonly unknown[]) => {

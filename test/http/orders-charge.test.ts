@@ -9,7 +9,7 @@ import { useFreshDatabase } from '../harness/database.ts';
 import { addStoreRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
 import { failCharges } from '../harness/unpaid.ts';
-import { letIn, replyOf, startServer } from './support.ts';
+import { letIn, postJson, replyOf, startServer } from './support.ts';
 
 const database = await useFreshDatabase();
 
@@ -20,8 +20,7 @@ test('a body that names a field, such as a card, is refused, and an empty one is
     routes: [ordersCharge({ stores, reads: createReadRates(0), dispatch: { retryCharge } })],
   });
   const send = async (body: string) => {
-    const headers = { 'content-type': 'application/json' };
-    const reply = await fetch(`${url}/orders/${newId()}/charge`, { method: 'POST', headers, body });
+    const reply = await postJson(`${url}/orders/${newId()}/charge`, body);
     const { error } = (await reply.json()) as { error?: { fields: readonly { field: string }[] } };
     return [reply.status, ...(error?.fields ?? []).map(({ field }) => field)];
   };

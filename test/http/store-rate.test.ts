@@ -16,7 +16,7 @@ import { createReadRates, createStoreRates, type StoreRate } from '../../src/htt
 import { ordersPhoto } from '../../src/photos/orders-photo.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import { orderBody } from '../harness/service.ts';
-import { letIn, startServer } from './support.ts';
+import { letIn, postJson, startServer } from './support.ts';
 
 describe('the rate of a store', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -109,13 +109,7 @@ describe('creating an order', () => {
       trackingUrl: () => 'http://localhost',
     });
     const { url } = await startServer({ routes: [route] });
-    const post = (body: object) =>
-      fetch(`${url}/orders/create`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    return { counts, post };
+    return { counts, post: (body: object) => postJson(`${url}/orders/create`, body) };
   }
 
   it('over its store’s rate is 429 with Retry-After, and nothing is done', async () => {
@@ -176,8 +170,7 @@ test('cancelling as many orders a second as a store may create is 429 after that
   const { url } = await startServer({
     routes: [ordersCancel({ stores: letIn(key), rates, dispatch: { cancelOrder } })],
   });
-  const cancel = (body: string) =>
-    fetch(`${url}/orders/${newId()}/cancel`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const cancel = (body: string) => postJson(`${url}/orders/${newId()}/cancel`, body);
   expect((await cancel('{}')).status).toBe(400);
   const answers = await Promise.all([1, 2, 3].map(() => cancel('{"reason":"duplicate"}')));
   expect([answers.map(({ status }) => status).toSorted(), asked]).toEqual([[200, 200, 429], 2]);
@@ -240,10 +233,7 @@ describe('reading', () => {
       isSandbox: false,
     });
     const { url } = await startServer({ routes: [quotes] });
-    const ask = async (body: object) => {
-      const headers = { 'content-type': 'application/json' };
-      return (await fetch(`${url}/quotes`, { method: 'POST', headers, body: JSON.stringify(body) })).status;
-    };
+    const ask = async (body: object) => (await postJson(`${url}/quotes`, body)).status;
     const statuses: number[] = [];
     for (const body of [{}, { retailer_id: newId() }]) statuses.push(await ask(body));
     for (let time = 0; time < 3; time++) statuses.push(await ask(orderBody(retailerId)));

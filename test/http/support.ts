@@ -103,6 +103,12 @@ export async function replyOf(
   });
 }
 
+/** Sends JSON, or a text that may be none. */
+export function postJson(url: string, body: object | string, headers: Record<string, string> = {}): Promise<Response> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: text });
+}
+
 /** A promise that the test settles. */
 export function gate<Value = void>(): { readonly opened: Promise<Value>; open(value: Value): void } {
   let open: (value: Value) => void = () => {};

@@ -1,33 +1,26 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { type Link, openLink } from '../harness/link.ts';
-import { newDataDir, orderBody, type Running, startBuiltService } from '../harness/service.ts';
-import { addStore } from './clients.ts';
+import { orderBody, startBuiltService } from '../harness/service.ts';
+import type { Store } from './clients.ts';
+import { useService } from './world.ts';
 
 /** Below the 5 s for which an order would wait that asked the database. */
 const AT_ONCE_MS = 3_000;
 
-let database: FreshDatabase;
 let link: Link;
-let service: Running;
-let store: Awaited<ReturnType<typeof addStore>>;
-const folder = newDataDir();
-
+let store: Store;
+afterAll(() => link.close());
+const world = useService(startBuiltService, async () => {
+  link = await openLink(world.databaseUrl);
+  return { DATABASE_URL: link.url };
+});
 beforeAll(async () => {
-  database = await freshDatabase();
-  link = await openLink(database.url);
-  service = await startBuiltService({ DATABASE_URL: link.url, DATA_DIR: folder.dataDir });
-  store = await addStore(database.sql);
+  store = await world.addStore();
 });
-afterAll(async () => {
-  expect(await service.stop()).toBe(0);
-  await link.close();
-  await database.drop();
-  folder.remove();
-});
+afterAll(async () => expect(await world.service.stop()).toBe(0));
 
 const create = () =>
-  fetch(`${service.url}/orders/create`, {
+  fetch(`${world.url}/orders/create`, {
     method: 'POST',
     headers: { authorization: `Bearer ${store.apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(orderBody(store.retailerId)),
@@ -37,7 +30,7 @@ const refusedInMs = async () => {
   expect((await create()).status).toBe(503);
   return performance.now() - startedMs;
 };
-const isUp = async () => /sameday_database_up (\d)/.exec(await (await fetch(`${service.url}/metrics`)).text())?.[1];
+const isUp = async () => /sameday_database_up (\d)/.exec(await (await fetch(`${world.url}/metrics`)).text())?.[1];
 
 const WAYS = [
   { how: 'refuses connections', leave: () => link.close(), comeBack: () => link.reopen() },
@@ -58,7 +51,7 @@ test.each(WAYS)(
     await expect.poll(async () => (await create()).status).toBe(201);
     await leave();
     await expect.poll(isUp).toBe('0');
-    const before = await database.sql`select from orders where status <> 'void'`;
+    const before = await world.sql`select from orders where status <> 'void'`;
     const answers = await Promise.all(Array.from({ length: 50 }, create));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     expect(answers[0]?.headers.get('retry-after')).toBe('1');
@@ -66,6 +59,6 @@ test.each(WAYS)(
     await expect.poll(refusedInMs).toBeLessThan(AT_ONCE_MS);
     await comeBack();
     await expect.poll(async () => (await create()).status).toBe(201);
-    expect(await database.sql`select from orders where status <> 'void'`).toHaveLength(before.length + 1);
+    expect(await world.sql`select from orders where status <> 'void'`).toHaveLength(before.length + 1);
   },
 );

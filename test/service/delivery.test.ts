@@ -52,13 +52,7 @@ async function connected(path: string): Promise<Socket> {
 }
 
 /** An order with its driver, assigned at creation. */
-async function assigned(options: Parameters<typeof addStore>[0] = {}) {
-  const store = await addStore(options);
-  const driver = await addFreeDriver(northOf(store.point, 300));
-  const answer = await place(store, { customer: customer(false) });
-  expect(answer.body.order).toMatchObject({ status: 'driver_assigned' });
-  return { store, driver, created: answer.body.order, id: answer.body.order.id };
-}
+const assigned = (options?: Parameters<typeof addStore>[0]) => world.assigned(options, { customer: customer(false) });
 
 async function carry(driver: Driver, orderId: string): Promise<void> {
   expect((await driver.pickUp(orderId)).status).toBe(200);
@@ -167,7 +161,7 @@ describe('a text', () => {
 
 describe('a driver who is free', () => {
   it('is given the order with the reply, and the reply says that it is paid', async () => {
-    const { driver, created, store } = await assigned();
+    const { driver, order: created, store } = await assigned();
     expect(created).toMatchObject({ status: 'driver_assigned', payment_status: 'paid', delivery_fee: 799 });
     expect(chargesOf(created.id)).toEqual([expect.objectContaining({ amount: 799, currency: 'usd' })]);
     expect(await show(store, created.id)).toMatchObject({ driver_id: driver.id, driver_name: 'Sam Rider' });
@@ -321,24 +315,24 @@ describe('the photo', () => {
   it.each(['jpeg', 'png', 'webp'] as const)(
     'may be a %s and is shown on the tracking link as a plain JPEG',
     async (type) => {
-      const { driver, created, id } = await assigned();
+      const { driver, token, id } = await assigned();
       await driver.pickUp(id);
       const bytes = await picture(2_400, 1_200)
         .withExif({ IFD0: { Copyright: place5.name }, IFD3: { GPSLatitude: place5.gps } })
         [type]()
         .toBuffer();
       expect((await sharp(bytes).metadata()).exif).toBeDefined();
-      expect((await ask(`/track/${created.tracking_token}/photo`)).status).toBe(404);
+      expect((await ask(`/track/${token}/photo`)).status).toBe(404);
       expect((await driver.deliver(id, bytes, `image/${type}`)).status).toBe(200);
-      const response = await fetch(`${world.url}/track/${created.tracking_token}/photo`);
+      const response = await fetch(`${world.url}/track/${token}/photo`);
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
       const shown = Buffer.from(await response.arrayBuffer());
       const { format, width, height, exif } = await sharp(shown).metadata();
       expect({ format, width, height, exif }).toEqual({ format: 'jpeg', width: 2_048, height: 1_024, exif: undefined });
-      const status = await ask<{ order: { photo_url: string } }>(`/track/${created.tracking_token}/status`);
-      expect(status.body.order.photo_url).toBe(`/track/${created.tracking_token}/photo`);
-      const page = await ask(`/track/${created.tracking_token}`);
-      expect(page.text).toContain(`<img src="/track/${created.tracking_token}/photo"`);
+      const status = await ask<{ order: { photo_url: string } }>(`/track/${token}/status`);
+      expect(status.body.order.photo_url).toBe(`/track/${token}/photo`);
+      const page = await ask(`/track/${token}`);
+      expect(page.text).toContain(`<img src="/track/${token}/photo"`);
     },
   );
 

@@ -87,6 +87,14 @@ async function newDriver(...options: string[]) {
   return driverOf(world.service, made.driver_id ?? '', made.driver_token ?? '');
 }
 
+/** Such a driver on duty near a store. */
+async function freeDriver({ point }: Store, ...options: string[]) {
+  const driver = await newDriver(...options);
+  await driver.at(northOf(point, 100));
+  await driver.duty(true);
+  return driver;
+}
+
 describe('an application', () => {
   const apply = () =>
     sameday('retailer', 'apply', '--name', 'Blue Door Books', '--address', ADDRESS, '--email', 'owner@example.com');
@@ -166,9 +174,7 @@ describe('a store', () => {
 
     const card = ['--stripe-customer', 'cus_of_ours', '--payment-method', 'pm_card_mastercard'];
     expect(await sameday('retailer', 'set-card', store.retailerId, ...card)).toMatchObject({ card: 'set' });
-    const driver = await newDriver();
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    await freeDriver(store);
     const { body } = await place(store);
     expect(body.order.payment_status).toBe('paid');
     expect(stripe.entries()).toContainEqual(
@@ -186,9 +192,7 @@ describe('a store', () => {
     expect(await setCard('ok')).toMatchObject({ card: 'set' });
     expect(await cardOf()).toBe('pm_card_visa');
     expect(await setCard('none')).toMatchObject({ card: 'none' });
-    const driver = await newDriver();
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    const driver = await freeDriver(store);
     const { body } = await place(store);
     await untilOrder(store, body.order.id, { payment_failure_code: 'no_card_on_file' });
     await driver.duty(false);
@@ -263,11 +267,9 @@ describe('a driver', () => {
 
   it('who is deactivated gets no order from then on, and is signed out within a second', async () => {
     const store = await newStore();
-    const driver = await newDriver();
+    const driver = await freeDriver(store);
     const phone = await openPhone(driver.token);
     sockets.push(phone);
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
     await sameday('driver', 'deactivate', driver.id, '--yes');
     expect((await place(store)).body.order.status).toBe('pending_dispatch');
     const read = async () => (await ask('/driver/orders', { key: driver.token })).status;
@@ -281,9 +283,7 @@ describe('a driver', () => {
 
   it('who is deactivated before the pickup loses his order to the next driver', async () => {
     const store = await newStore();
-    const [driver, next] = [await newDriver(), await newDriver()];
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    const [driver, next] = [await freeDriver(store), await newDriver()];
     const { body } = await place(store);
     await next.at(northOf(store.point, 200));
     await next.duty(true);
@@ -298,10 +298,7 @@ describe('a driver', () => {
 
   it('who is deactivated with the parcel in hand delivers it, and is signed out then', async () => {
     const store = await newStore();
-    const driver = await newDriver();
-    const at = northOf(store.point, 100);
-    await driver.at(at);
-    await driver.duty(true);
+    const driver = await freeDriver(store);
     const { body } = await place(store);
     const id = body.order.id;
     const phone = await openPhone(driver.token);
@@ -334,9 +331,7 @@ describe('a driver', () => {
 describe('an order', () => {
   it('is listed by status and shown with its events, payments, text and jobs', async () => {
     const store = await newStore();
-    const driver = await newDriver();
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    const driver = await freeDriver(store);
     const customer = { name: 'Jo Ng', email: 'jo@example.com', phone: newPhone(), sms_opt_in: true };
     const { body } = await place(store, { customer });
     await untilOrder(store, body.order.id, { payment_status: 'paid', sms_status: 'sent' });
@@ -378,9 +373,7 @@ describe('a failed job', () => {
 
   it('is listed with what the vendor said, and tried again: a charge on another card, once', async () => {
     const store = await newStore('--test-card', 'declined');
-    const driver = await newDriver();
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    await freeDriver(store);
     const { id } = (await place(store)).body.order;
     await untilOrder(store, id, { payment_status: 'failed' });
     const [job] = await jobsOf(id);
@@ -443,9 +436,7 @@ describe('a tier', () => {
 describe('a delivery that was none', () => {
   it('is taken, and its payout is held: the driver never left the store, and the photo is one pixel', async () => {
     const store = await newStore();
-    const driver = await newDriver();
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    const driver = await freeDriver(store);
     const { body } = await place(store);
     const id = body.order.id;
     await untilOrder(store, id, { payment_status: 'paid' });
@@ -467,9 +458,7 @@ describe('a delivery that was none', () => {
 describe('a correction', () => {
   it('of a driver and of a store holds at once, and leaves the rest as it was', async () => {
     const store = await newStore();
-    const driver = await newDriver('--tiers', 'priority');
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    const driver = await freeDriver(store, '--tiers', 'priority');
     expect((await place(store)).body.order.status).toBe('pending_dispatch');
     const corrected = await sameday('driver', 'set', driver.id, '--tiers', 'standard', '--name', 'Sam Ryder');
     expect(corrected).toMatchObject({ name: 'Sam Ryder', phone: '+14155550177', tiers: ['standard'] });
@@ -498,7 +487,6 @@ describe('a command that cannot be undone, or costs', () => {
   it('says what it would do, and does it with --yes', async () => {
     const store = await newStore();
     const driver = await newDriver();
-    const order = (of: Store) => place(of);
     const at = ['--lat', '1', '--lng', '1'];
     for (const [args, sentence] of [
       [['retailer', 'rotate-key', store.retailerId], 'ends the keys of “Corner Market” at once'],
@@ -512,7 +500,7 @@ describe('a command that cannot be undone, or costs', () => {
       expect(asked.stderr).toContain(sentence);
       expect(asked.stderr).toContain('Add --yes to do it.');
     }
-    expect((await order(store)).status).toBe(201);
+    expect((await place(store)).status).toBe(201);
     const set = (...args: string[]) => said(['tier', 'set', 'scheduled', ...args]);
     expect((await set('--payout-cents', '600', '--yes')).code).toBe(0);
     expect((await set('--weight', '1')).code).toBe(0);
@@ -658,9 +646,7 @@ describe('secrets and personal data', () => {
 
   it('are in no line of the log, at its most talkative, after everything went well and everything went wrong', async () => {
     const store = await newStore();
-    const driver = await newDriver();
-    await driver.at(northOf(store.point, 100));
-    await driver.duty(true);
+    const driver = await freeDriver(store);
     const body = { customer, dropoff_address: dropoff };
     // Vendors that fail in each of their ways first, then a number that cannot be texted.
     const status = { kind: 'status', status: 500, effect: 'before', sticky: false } as const;

@@ -18,13 +18,15 @@ import { join, relative } from 'node:path';
 import { connect, type Sql } from '../postgres/connect.ts';
 import { binFolder, prepareBinaries } from './postgres-binaries.ts';
 import { run, spawnOptions } from './postgres-cluster.ts';
-import { startPostmaster, stopPostmaster } from './postgres-process.ts';
+import { findPostmaster, startPostmaster, stopPostmaster } from './postgres-process.ts';
 import { clusterUser } from './postgres-user.ts';
 
 /** Longest restore of a dump, and longest replay of a log: one that is begun in the evening has ended by morning. */
 const RESTORE_MS = 6 * 60 * 60_000;
 /** Longest answer of a program about itself or about the head of a dump. */
 const ASK_MS = 60_000;
+/** Longest time for which an interrupted check tries to remove its copy. Postgres kills what has not ended after 5 s. */
+const LEAVE_MS = 10_000;
 /** Tables and indexes of a dump that are restored at once. */
 const RESTORE_JOBS = 4;
 /** Longest statement of a check, which reads whole tables. */
@@ -87,19 +89,20 @@ export async function restoreBackup(backup: Backup, log: (line: string) => void)
   const runAs = process.geteuid?.() === 0 ? await clusterUser(log) : undefined;
   if (runAs) lchownSync(folder, runAs.uid, runAs.gid);
   const place = { clusterDir: join(folder, 'cluster'), logFile: join(folder, 'server.log'), runAs };
-  const undo: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true })];
+  const undo: (() => unknown)[] = [];
   const remove = async () => {
     for (let step = undo.pop(); step; step = undo.pop()) await step();
   };
-  // A Ctrl-C leaves no copy of customers' data. On Linux the server ends with this process.
+  // A Ctrl-C or a closed terminal leaves no copy of customers' data.
   const leave = () => {
-    rmSync(folder, { recursive: true, force: true });
+    removeAtOnce(folder, place.clusterDir);
     process.exit(2);
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, leave);
     undo.push(() => process.off(signal, leave));
   }
+  undo.push(() => rm(folder, { recursive: true, force: true }));
   try {
     const version = isBase ? readFileSync(join(backup.path, 'PG_VERSION'), 'utf8').trim() : await versionOfDump(backup);
     const programs = await findPrograms(version, backup, log);
@@ -135,6 +138,19 @@ export async function restoreBackup(backup: Backup, log: (line: string) => void)
   } catch (error) {
     await remove();
     throw error instanceof NotRestored ? error : new NotRestored((error as Error).message, { cause: error });
+  }
+}
+
+/** Removes the folder of an interrupted check, and ends its server, which may put files into it until it has ended. */
+function removeAtOnce(folder: string, clusterDir: string): void {
+  for (const until = performance.now() + LEAVE_MS; existsSync(folder) && performance.now() < until; ) {
+    try {
+      const server = findPostmaster(clusterDir);
+      if (server) process.kill(server.pid, 'SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // There was a new file, or the server has just ended.
+    }
   }
 }
 

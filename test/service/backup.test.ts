@@ -1,7 +1,9 @@
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { runNode } from '../harness/child.ts';
+import { removeFolder } from '../harness/folders.ts';
 import { type LiveDatabase, PROGRAMS, startLiveDatabase } from '../harness/live-database.ts';
 import { jpeg } from '../harness/photo.ts';
 import { newDataDir } from '../harness/service.ts';
@@ -101,16 +103,22 @@ describe.skipIf(PROGRAMS === undefined)('the check of a dump', () => {
   });
 });
 
-test('the cluster is made on the disk where nothing names another folder: /tmp may be in memory', async () => {
+/** Programs of Postgres that only say their version, and an `initdb` and a server that do this. */
+function fakePrograms(initdb: string, postgres = ':'): string {
   const programs = mkdtempSync(join(tmpdir(), 'sameday-programs-'));
-  onTestFinished(() => rmSync(programs, { recursive: true }));
-  onTestFinished(() => void vi.unstubAllEnvs());
+  onTestFinished(() => removeFolder(programs));
   // Where root runs the test, another user runs initdb.
   chmodSync(programs, 0o755);
-  const says = 'case $0 in *initdb) echo $* >&2; exit 1; esac; echo "Dumped from database version: 17 (PostgreSQL) 17"';
+  const says = `case $0$1 in *initdb-D) ${initdb};; *postgres-D) ${postgres}; esac; echo "Dumped from database version: 17 (PostgreSQL) 17"`;
   for (const name of ['pg_restore', 'postgres', 'initdb']) {
     writeFileSync(join(programs, name), `#!/bin/sh\n${says}\n`, { mode: 0o755 });
   }
+  return programs;
+}
+
+test('the cluster is made on the disk where nothing names another folder: /tmp may be in memory', async () => {
+  const programs = fakePrograms('echo $* >&2; exit 1');
+  onTestFinished(() => void vi.unstubAllEnvs());
   for (const [named, folder] of [
     ['', '/var/tmp'],
     [programs, programs],
@@ -119,4 +127,37 @@ test('the cluster is made on the disk where nothing names another folder: /tmp m
     const { stderr } = await checkBackup(import.meta.filename, '--programs', programs);
     expect(stderr).toContain(`initdb failed: -D ${folder}/sameday-backup-`);
   }
+});
+
+describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s leaves no copy of customers’ data', (signal) => {
+  const write = (files: number): string => `n=0; while [ $n -lt ${files} ] && : > $n; do n=$((n+1)); done`;
+
+  /** Interrupts a check with these programs, once there are so many files of its cluster. */
+  async function interrupt(initdb: string, postgres: string, isTime: (files: number) => boolean): Promise<void> {
+    const programs = fakePrograms(`mkdir $2; ${initdb}`, `cd $2; echo $$ > postmaster.pid; ${postgres}`);
+    const args = ['backup', 'check', import.meta.filename, '--programs', programs, '--temporary', programs];
+    const child = runNode(join(import.meta.dirname, '../../dist/cli.js'), args);
+    onTestFinished(() => void child.process.kill('SIGKILL'));
+    const folder = () => readdirSync(programs).find((name) => name.startsWith('sameday-backup-'));
+    const files = () => {
+      const cluster = join(programs, folder() ?? '', 'cluster');
+      return existsSync(cluster) ? readdirSync(cluster).length : 0;
+    };
+    await expect.poll(() => isTime(files()), { interval: 5 }).toBe(true);
+    child.process.kill(signal);
+    expect([await child.ended, folder()]).toEqual([2, undefined]);
+  }
+
+  test('while the server writes it', async () => {
+    await interrupt('exit 0', `${write(50_000)}; sleep 60`, (files) => files > 500);
+  });
+
+  test('while it is removed', async () => {
+    let most = 0;
+    const shrinks = (files: number): boolean => {
+      most = Math.max(most, files);
+      return files < most;
+    };
+    await interrupt(`cd $2; ${write(20_000)}; exit 1`, ':', shrinks);
+  });
 });

@@ -96,7 +96,7 @@ export type ServerOptions = {
   readonly durable: boolean;
   readonly maxConnections: number;
   /** Settings in the place of those below. */
-  readonly settings?: Readonly<Record<string, string>>;
+  readonly settings?: Readonly<Record<string, string | number>>;
   /** Longest wait until the server is ready, a recovery included. */
   readonly readyMs?: number;
 };

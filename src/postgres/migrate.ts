@@ -107,8 +107,9 @@ async function migrate({ sql, watch, dir, leave, told, tries }: Migrator): Promi
       leave(last.map(({ name }) => name));
       return done;
     }
+    const refuse = (error: unknown) => Promise.reject(refusal(next, error));
     const isOurs = isBeside(next)
-      ? await asRefusal(next, applyBeside(sql, watch, next, told))
+      ? await applyBeside(sql, watch, next, told).catch(refuse)
       : await applyPatiently(sql, next, told.pause, tries);
     if (isOurs) done.push(next.name);
   }
@@ -242,14 +243,6 @@ function refusal({ name }: Migration, error: unknown): MigrationRefused {
   // Messages of class 42 hold names of the schema; others may quote stored data.
   const reason = code?.startsWith('42') ? `${message} (${code})` : code;
   return new MigrationRefused(`${name} could not be applied: ${reason}`, { cause: error });
-}
-
-async function asRefusal<T>(migration: Migration, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw refusal(migration, error);
-  }
 }
 
 /** Names the transaction that is open for longest, which mostly holds what is missing. */

@@ -1,18 +1,6 @@
-import { constants, deflateSync } from 'node:zlib';
+import { constants, crc32, deflateSync } from 'node:zlib';
 
 /** Files that are small packed and large unpacked, built here because no encoder makes them. */
-
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
-  let crc = n;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
-  return crc;
-});
-
-function crc32(bytes: Buffer): number {
-  let crc = 0xffffffff;
-  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8);
-  return ~crc >>> 0;
-}
 
 /** A chunk of a PNG. */
 export function pngChunk(type: string, data: Buffer): Buffer {

@@ -1,22 +1,14 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { readPidFile, stopPostmaster } from '../../src/embedded/postgres-process.ts';
+import { spawnOptions } from '../../src/embedded/postgres-cluster.ts';
+import { startPostmaster, stopPostmaster } from '../../src/embedded/postgres-process.ts';
+import type { UnixUser } from '../../src/embedded/postgres-user.ts';
+import { processStart } from '../../src/embedded/processes.ts';
 import { removeFolder } from './folders.ts';
 import { freePort } from './free-port.ts';
 import { STEP_MS } from './patience.ts';
@@ -35,26 +27,8 @@ export type Postgis = {
 export type PostgresSettings = Readonly<Record<string, string | number>>;
 
 const ATTEMPTS = 5;
-const SETPRIV = '/usr/bin/setpriv';
 /** Debian's folder of servers, with a folder for each version. */
 const DEBIAN = '/usr/lib/postgresql';
-
-/** The settings of the service's own database (src/embedded/postgres-cluster.ts), equally durable. */
-const SETTINGS: PostgresSettings = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
-  max_connections: 100,
-  shared_buffers: '128MB',
-  max_wal_size: '1GB',
-  jit: 'off',
-  TimeZone: 'UTC',
-  lc_messages: 'C',
-  fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
-  logging_collector: 'off',
-  log_checkpoints: 'off',
-};
 
 /** The programs' folder of the newest Postgres with PostGIS; undefined if there is none. */
 export function findPostgis(): string | undefined {
@@ -88,7 +62,7 @@ export async function startPostgis(settings: PostgresSettings = {}): Promise<Pos
     const server = await startServer(programs, folder, settings, runAs);
     const stop = async (): Promise<void> => {
       // Without writing what it holds in memory, since its files are removed.
-      server.quit();
+      if (processStart(server.pid) !== undefined) process.kill(server.pid, 'SIGQUIT');
       await stopPostmaster(server.pid);
       await rm(folder, { recursive: true, force: true });
     };
@@ -106,75 +80,36 @@ export async function startPostgis(settings: PostgresSettings = {}): Promise<Pos
   }
 }
 
-type User = { readonly uid: number; readonly gid: number };
-
 /** The user for Postgres, which does not run as root: that of its package, else `nobody`. */
-function unprivilegedUser(): User {
+function unprivilegedUser(): UnixUser {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
   const found = ['postgres', 'nobody'].flatMap((name) => lines.filter((line) => line.startsWith(`${name}:`)))[0];
   const [, , uid = '65534', gid = '65534'] = found?.split(':') ?? [];
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-const spawnOptions = (runAs: User | undefined) => ({ ...runAs, cwd: '/', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } });
-
-function initCluster(programs: string, folder: string, password: string, runAs: User | undefined): void {
+function initCluster(programs: string, folder: string, password: string, runAs: UnixUser | undefined): void {
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (runAs) chownSync(passwordFile, runAs.uid, runAs.gid);
   const args = ['-D', join(folder, 'cluster'), '-U', 'bench', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
   args.push(`--pwfile=${passwordFile}`, '--no-instructions');
-  execFileSync(join(programs, 'initdb'), args, { ...spawnOptions(runAs), timeout: STEP_MS, stdio: 'pipe' });
+  execFileSync(join(programs, 'initdb'), args, { ...spawnOptions({ runAs }), timeout: STEP_MS, stdio: 'pipe' });
   rmSync(passwordFile);
 }
 
-async function startServer(programs: string, folder: string, settings: PostgresSettings, runAs: User | undefined) {
+/** With the settings of the service's own database, equally durable, but for those that are given. */
+async function startServer(programs: string, folder: string, settings: PostgresSettings, runAs: UnixUser | undefined) {
+  const place = { clusterDir: join(folder, 'cluster'), logFile: join(folder, 'server.log'), runAs };
+  const options = { durable: true, maxConnections: 100, settings, readyMs: STEP_MS };
   // Another process may take the port before the start.
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
     try {
-      return await startOnce(programs, folder, { ...SETTINGS, ...settings, port }, runAs);
+      return await startPostmaster(place, join(programs, 'postgres'), await freePort(), options, () => undefined);
     } catch (error) {
       if (attempt === ATTEMPTS || !/could not bind|create any TCP/.test(String(error))) throw error;
     }
   }
-}
-
-async function startOnce(programs: string, folder: string, given: PostgresSettings, runAs: User | undefined) {
-  const cluster = join(folder, 'cluster');
-  const logFile = join(folder, 'server.log');
-  const settings = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const log = openSync(logFile, 'w', 0o600);
-  const postgres = [join(programs, 'postgres'), '-D', cluster, ...settings];
-  // On Linux the server ends with this process, however that ends.
-  const [program = '', ...args] = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'INT', '--', ...postgres] : postgres;
-  const child = spawn(program, args, {
-    ...spawnOptions(runAs),
-    // A Ctrl-C is for the benchmark, which stops its server last.
-    detached: true,
-    stdio: ['ignore', log, log],
-  });
-  closeSync(log);
-  let ended = false;
-  child.once('exit', () => {
-    ended = true;
-  });
-  child.once('error', () => {
-    ended = true;
-  });
-  const stopWithRun = (): void => void child.kill('SIGINT');
-  process.once('exit', stopWithRun);
-  child.once('exit', () => process.off('exit', stopWithRun));
-  child.unref();
-  const until = performance.now() + STEP_MS;
-  while (!(readPidFile(cluster)?.pid === child.pid && readPidFile(cluster)?.ready)) {
-    if (ended || performance.now() > until) {
-      child.kill('SIGQUIT');
-      throw new Error(`Postgres with PostGIS did not start: ${readFileSync(logFile, 'utf8').slice(-500)}`);
-    }
-    await sleep(10);
-  }
-  return { pid: child.pid as number, port: Number(given.port), quit: () => child.kill('SIGQUIT') };
 }
 
 async function makeDatabase(url: string): Promise<Postgis['versions']> {

@@ -6,6 +6,7 @@ import { pgPools } from '../../src/postgres/pg-pool.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
 import { openTlsFront } from '../harness/tls-front.ts';
+import { untilAt } from './statements.ts';
 
 const database = await useFreshDatabase({ migrated: false });
 let sql: Sql | undefined;
@@ -63,10 +64,7 @@ it('fails the first statement of a connection that is lost with it, and does not
     () => 'answered',
     () => 'failed',
   );
-  const asleep = () => database.sql`
-    select from pg_stat_activity
-    where query = 'select pg_sleep(30)' and state = 'active' and datname = current_database()`;
-  await expect.poll(asleep).toHaveLength(1);
+  await untilAt(database, 'select pg_sleep(30)');
   await link.close();
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   expect(await lost).toBe('failed');

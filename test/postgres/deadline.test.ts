@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
 import { boundStatements, withDeadline } from '../../src/postgres/deadline.ts';
-import { classifyFailure } from '../../src/postgres/failures.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { openLink } from '../harness/link.ts';
 import { STEP_MS } from '../harness/patience.ts';
+import { fate, untilAt } from './statements.ts';
 
 const database = await useFreshDatabase({ migrated: false });
 await database.sql`create table marks (n int)`;
@@ -20,12 +20,6 @@ function pool(options: Partial<Parameters<typeof connect>[0]>): Sql {
   return sql;
 }
 
-const fate = (query: Promise<unknown>): Promise<string> =>
-  query.then(
-    () => 'done',
-    (error) => classifyFailure(error),
-  );
-
 describe('a bounded statement', () => {
   it('is ended by the server first, so its outcome is known', async () => {
     const sql = pool({ statementTimeoutMs: 100, deadlineMs: STEP_MS });
@@ -33,12 +27,9 @@ describe('a bounded statement', () => {
   });
 
   it('is not told how the connection before was ended', async () => {
-    const sql = pool({ max: 1, applicationName: 'ended test' });
+    const sql = pool({ max: 1 });
     const asleep = fate(sql`select pg_sleep(60)`);
-    const end = () => database.sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'ended test' and state = 'active' and datname = current_database()`;
-    await expect.poll(end).toHaveLength(1);
+    await database.sql`select pg_terminate_backend(${await untilAt(database, 'select pg_sleep(60)')})`;
     expect(await asleep).toBe('unknown');
     expect(await fate(sql`select 1`)).toBe('done');
   });
@@ -58,13 +49,7 @@ describe('a bounded statement', () => {
     const busy = fate(sql`select pg_sleep(${30})`);
     const waiting = withDeadline(sql`insert into marks values (1)`, 50);
     await expect(waiting).rejects.toMatchObject({ code: 'DEADLINE_UNSENT' });
-    await expect
-      .poll(
-        () => database.sql`
-          select pg_cancel_backend(pid) from pg_stat_activity
-          where query like 'select pg_sleep($1)%' and state = 'active' and datname = current_database()`,
-      )
-      .toHaveLength(1);
+    await database.sql`select pg_cancel_backend(${await untilAt(database, 'select pg_sleep($1)')})`;
     await busy;
     expect(await sql`select count(*)::int as n from marks`).toMatchObject([{ n: 0 }]);
   });
@@ -115,10 +100,7 @@ describe('a lost link', () => {
     const sql = pool({ url: link.url, max: 1 });
     await sql`select 1`;
     const waiting = fate(sql`select pg_sleep(3)`);
-    const begun = () => database.sql`
-      select from pg_stat_activity
-      where query = 'select pg_sleep(3)' and state = 'active' and datname = current_database()`;
-    await expect.poll(async () => (await begun()).length).toBe(1);
+    await untilAt(database, 'select pg_sleep(3)');
     link.cut();
     expect(await waiting).toBe('unknown');
     expect(await fate(sql`select 3`)).toBe('done');

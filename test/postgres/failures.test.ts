@@ -3,6 +3,7 @@ import { connect } from '../../src/postgres/connect.ts';
 import { classifyFailure, type Failure } from '../../src/postgres/failures.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { withDatabase } from '../harness/database-url.ts';
+import { untilAt } from './statements.ts';
 
 const database = await useFreshDatabase({ migrated: false });
 await database.sql`create table things (id int primary key, name text check (length(name) < 5))`;
@@ -60,14 +61,8 @@ describe('classifyFailure', () => {
 
   it('calls a session ended from outside unknown', async () => {
     const sql = connect({ url: database.url, max: 1, applicationName: 'victim' });
-    const [row] = await sql`select pg_backend_pid() as pid`;
     const waiting = failureOf(sql`select pg_sleep(10)`);
-    await expect
-      .poll(() =>
-        database.sql`select pg_terminate_backend(${row?.pid}) from pg_stat_activity
-        where pid = ${row?.pid} and query like '%pg_sleep(10)'`.then((rows) => rows.length),
-      )
-      .toBe(1);
+    await database.sql`select pg_terminate_backend(${await untilAt(database, 'select pg_sleep(10)')})`;
     expect(await waiting).toBe('unknown');
     await sql.end({ timeout: 1 });
   });

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connect, type Sql } from '../../src/postgres/connect.ts';
-import { classifyFailure } from '../../src/postgres/failures.ts';
 import { DB_PROBE_MS, startBreaker } from '../../src/postgres/start-breaker.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { type Link, openLink } from '../harness/link.ts';
+import { fate, untilAt } from './statements.ts';
 
 const database = await useFreshDatabase({ migrated: false });
 await database.sql`create table marks (n int unique)`;
@@ -28,11 +28,6 @@ afterEach(async () => {
   await link.close();
 });
 
-const fate = (query: Promise<unknown>): Promise<string> =>
-  query.then(
-    () => 'done',
-    (error) => classifyFailure(error),
-  );
 const isOpen = () => expect.poll(breaker.isOpen, { interval: 10 }).toBe(true);
 const isShut = () => expect.poll(breaker.isOpen, { interval: 10 }).toBe(false);
 
@@ -91,10 +86,7 @@ it('leaves a primary that became a standby, also where the client does not look'
   const end = () =>
     database.sql`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name in ('demoted test', 'sameday probe') and datname = current_database()`;
-  const isAsleep = () => database.sql`
-    select from pg_stat_activity
-    where query = 'select pg_sleep(30)' and state = 'active' and datname = current_database()`;
-  await expect.poll(isAsleep).toHaveLength(1);
+  await untilAt(database, 'select pg_sleep(30)');
   link.demote();
   await end();
   expect(await asleep).toBe('unknown');

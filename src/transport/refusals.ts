@@ -46,7 +46,8 @@ export function refusals(
 
 /**
  * Leads a person, who typed the host alone or a slash too many, to the page; null for a program, and where none is
- * meant. Never to another host, as an address that begins with two slashes would, of which a browser takes a backslash for one.
+ * meant. Never to another host, as an address that begins with two slashes would. A browser takes a backslash for a
+ * slash.
  */
 function pageMeant(head: RequestHead): Reply | null {
   if (head.method !== 'GET' || !head.header('accept')?.includes('text/html')) return null;

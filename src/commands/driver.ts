@@ -68,7 +68,7 @@ export function addDriverCommands(program: CliCommand): void {
     .runs(async ({ store }, [id, wanted = '']) => {
       const driverId = requireId(id);
       const vehicle = oneOf('The vehicle', wanted, VEHICLES);
-      if (!(await store.setDriverVehicle(driverId, vehicle))) throw new CommandError('There is no such driver.');
+      if (!(await store.correctDriver(driverId, { vehicle }))) throw new CommandError('There is no such driver.');
       return { driver_id: driverId, vehicle };
     });
   addDriverCorrection(driver);
@@ -80,7 +80,7 @@ export function addDriverCommands(program: CliCommand): void {
     .runs(async ({ store }, [id, orders = '']) => {
       const driverId = requireId(id);
       const capacity = readCapacity(orders);
-      if (!(await store.setDriverCapacity(driverId, capacity))) throw new CommandError('There is no such driver.');
+      if (!(await store.correctDriver(driverId, { capacity }))) throw new CommandError('There is no such driver.');
       return { driver_id: driverId, capacity };
     });
   driver

@@ -138,12 +138,12 @@ function noteBefore(day: Day, driverId: string, picture: Picture): void {
 /** The operator changes what is known of a driver. */
 function changeDriver(day: Day, { id }: Walker, command: Change, picture: Picture): Promise<unknown> {
   const { operator } = day;
-  if (command.kind === 'capacity') return operator.setDriverCapacity(id, command.capacity);
+  if (command.kind === 'capacity') return operator.correctDriver(id, { capacity: command.capacity });
   noteBefore(day, id, picture);
   if (command.kind === 'shift') {
     return operator.setDutyEnd(id, command.minutes === null ? null : day.inMinutes(command.minutes));
   }
-  return operator.setDriverVehicle(id, command.vehicle);
+  return operator.correctDriver(id, { vehicle: command.vehicle });
 }
 
 /** The job of the last order, or of one before, finds its door. */

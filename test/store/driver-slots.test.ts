@@ -11,7 +11,7 @@ const store = await addStoreRow(sql);
 
 async function driverOf(capacity: number): Promise<string> {
   const driverId = await addDriverRow(sql);
-  expect(await storeOf(sql, 'test').setDriverCapacity(driverId, capacity)).toBe(true);
+  expect(await storeOf(sql, 'test').correctDriver(driverId, { capacity })).toBe(true);
   return driverId;
 }
 
@@ -65,7 +65,7 @@ test("of two processes one gets a driver's last slot", async () => {
 test('after the capacity was lowered a driver gets nothing until what is above it has ended', async () => {
   const driverId = await driverOf(2);
   const [below, above] = await insert(driverId, 0, 1);
-  await storeOf(sql, 'test').setDriverCapacity(driverId, 1);
+  await storeOf(sql, 'test').correctDriver(driverId, { capacity: 1 });
   await storeOf(sql, 'test').pickUpOrder(below as string, driverId, UNSTAMPED);
   await storeOf(sql, 'test').deliverOrder(below as string, driverId, 'a.jpg', UNSTAMPED);
   expect([await insert(driverId, 0), await assign(await waiting(), driverId, 0)]).toEqual([

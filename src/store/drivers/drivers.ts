@@ -41,26 +41,18 @@ export async function findDriverByPhone({ sql }: Db, phone: string): Promise<str
   return row ? row.id : null;
 }
 
-/** Sets what a driver drives; false for an unknown driver. */
-export function setDriverVehicle(db: Db, driverId: string, vehicle: Vehicle): Promise<boolean> {
-  return changeDriver(db, driverId, db.sql`vehicle = ${vehicle}`);
-}
+/** What the operator may change of a driver; what is null or missing stays. */
+export type DriverChange = {
+  readonly [Field in 'name' | 'phone' | 'tierIds' | 'vehicle' | 'capacity']?: NewDriver[Field] | null;
+};
 
-/** Corrects a driver; what is null stays. False for an unknown driver. */
-export function correctDriver(
-  db: Db,
-  driverId: string,
-  change: { readonly name: string | null; readonly phone: string | null; readonly tierIds: readonly string[] | null },
-): Promise<boolean> {
-  const tierIds = change.tierIds === null ? null : [...change.tierIds];
-  const set = db.sql`name = coalesce(${change.name}, name), phone = coalesce(${change.phone}, phone),
-    tiers = coalesce(${tierIds}::text[], tiers)`;
+/** Corrects a driver. False for an unknown driver. */
+export function correctDriver(db: Db, driverId: string, change: DriverChange): Promise<boolean> {
+  const { name = null, phone = null, tierIds = null, vehicle = null, capacity = null } = change;
+  const set = db.sql`name = coalesce(${name}, name), phone = coalesce(${phone}, phone),
+    tiers = coalesce(${tierIds && [...tierIds]}::text[], tiers), vehicle = coalesce(${vehicle}, vehicle),
+    capacity = coalesce(${capacity}, capacity)`;
   return changeDriver(db, driverId, set);
-}
-
-/** Sets how many orders a driver may carry at a time. False for an unknown driver. */
-export function setDriverCapacity(db: Db, driverId: string, capacity: number): Promise<boolean> {
-  return changeDriver(db, driverId, db.sql`capacity = ${capacity}`);
 }
 
 /** Sets until when a driver stays on duty; null for no end. False for a driver who is unknown or off duty. */
@@ -101,21 +93,14 @@ export async function findDriverByToken({ sql }: Db, tokenHash: string): Promise
  * @param until when the driver goes home; null for one who does not say
  */
 export async function setDriverDuty(
-  { sql, processId }: Db,
+  db: Db,
   driverId: string,
   onDuty: boolean,
   until: Date | null = null,
 ): Promise<{ onDuty: boolean } | null> {
-  const [row] = await sql`
-    with changed as (
-      update drivers set free_since = case when on_duty then free_since else now() end, on_duty = ${onDuty},
-        on_duty_until = ${onDuty ? until : null}::timestamptz
-      where id = ${driverId} and active returning id, on_duty
-    ), notice as (
-      select pg_notify('sameday', ${processId} || ':driver:' || id) from changed
-    )
-    select on_duty from changed, notice`;
-  return row ? { onDuty: row.on_duty } : null;
+  const set = db.sql`free_since = case when on_duty then free_since else now() end, on_duty = ${onDuty},
+    on_duty_until = ${onDuty ? until : null}::timestamptz`;
+  return (await changeDriver(db, driverId, set, db.sql`active`)) ? { onDuty } : null;
 }
 
 const POSITIONS = rowsOf<DriverPosition>([

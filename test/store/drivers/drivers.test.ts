@@ -52,9 +52,9 @@ test('a driver drives a car unless told otherwise', async () => {
   await storeOf(sql, 'me').createDriver({ ...driver, id: car, tokenHash: tokenHash() });
   await storeOf(sql, 'me').createDriver({ ...driver, id: bike, tokenHash: tokenHash(), vehicle: 'bike' });
   expect(await Promise.all([car, bike].map(vehicleOf))).toEqual(['car', 'bike']);
-  expect(await storeOf(sql, 'me').setDriverVehicle(bike, 'van')).toBe(true);
+  expect(await storeOf(sql, 'me').correctDriver(bike, { vehicle: 'van' })).toBe(true);
   expect(await vehicleOf(bike)).toBe('van');
-  expect(await storeOf(sql, 'me').setDriverVehicle(newId(), 'van')).toBe(false);
+  expect(await storeOf(sql, 'me').correctDriver(newId(), { vehicle: 'van' })).toBe(false);
 });
 
 test('coming on duty sends a notice and counts as free since now; repeating it keeps that time', async () => {

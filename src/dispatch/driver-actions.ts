@@ -4,7 +4,7 @@ import type { CarriedOrder } from '../domain/route.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/orders/changes.ts';
-import type { ActionStamp } from '../store/orders/lifecycle.ts';
+import type { ActionStamp } from '../store/orders/driver-action.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 import type { OrderEvents } from './order-events.ts';

@@ -12,7 +12,7 @@ import { distanceMeters } from '../geo/point.ts';
 import { PROOF_DROPOFF_METERS } from '../limits.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Clock } from '../postgres/clock.ts';
-import type { ActionStamp } from '../store/orders/lifecycle.ts';
+import type { ActionStamp } from '../store/orders/driver-action.ts';
 import type { Store } from '../store/store.ts';
 
 /** Longest time between a position and the handover it proves. A car may be a kilometer away by then. */

@@ -4,7 +4,7 @@ import type { JsonObject } from '../http/json.ts';
 import { type Validated, validate } from '../http/validate.ts';
 import { type Validator, validators } from '../http/validators.js';
 import { MAX_DUTY_MS } from '../limits.ts';
-import type { ActionStamp } from '../store/orders/lifecycle.ts';
+import type { ActionStamp } from '../store/orders/driver-action.ts';
 
 /**
  * Validates a position as sent to `POST /driver/location` or over the driver's socket. A phone may send null

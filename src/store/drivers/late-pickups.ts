@@ -3,10 +3,9 @@ import type { ReleaseReason } from '../../domain/order.ts';
 import type { Receipt } from '../../domain/payout.ts';
 import type { Db } from '../db.ts';
 import { active } from '../fragments.ts';
-import { type ChangedOrder, changeOrder } from '../orders/changes.ts';
-import type { ActionStamp } from '../orders/lifecycle.ts';
-import { receiptData } from '../payments/payout-rows.ts';
-import { insertText, type TextOwed, textJob } from '../texts/text-rows.ts';
+import type { ChangedOrder } from '../orders/changes.ts';
+import { type ActionStamp, act } from '../orders/driver-action.ts';
+import type { TextOwed } from '../texts/text-rows.ts';
 
 /**
  * Seconds by which a phone's clock may be behind where it says that a parcel was fetched after the order was given:
@@ -31,10 +30,11 @@ export async function pickUpLate(
   db: Db,
   orderId: string,
   driverId: string,
-  { actionId, capturedAt }: ActionStamp,
+  stamp: ActionStamp,
   receipt: Receipt | null = null,
   textDelaySeconds = 0,
 ): Promise<ChangedOrder | null> {
+  const { capturedAt } = stamp;
   if (!capturedAt) return null;
   const { sql } = db;
   const before = sql`
@@ -67,15 +67,10 @@ export async function pickUpLate(
     from held, former
     where o.id = held_id and holder_id is distinct from former_id and former.slot is not null`;
   const text: TextOwed = { kind: 'on_the_way', delaySeconds: textDelaySeconds };
-  const after = sql`, action as (
-    insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
-    select ${driverId}::uuid, ${actionId}::text, id, 'picked_up', status, sequence, ${capturedAt}::timestamptz
-    from changed where ${actionId}::text is not null on conflict do nothing
-  )${stepsBetween(sql)}${insertText(sql, text)}`;
-  const data = { driver_id: driverId, captured_at: capturedAt.toISOString() };
-  const event = { type: 'picked_up', data, ...(receipt ? { receipt: receiptData(receipt) } : {}) };
+  const event = { type: 'picked_up', data: { driver_id: driverId } };
+  const parts = { before, receipt, text, after: stepsBetween(sql) };
   const pickUp = () =>
-    changeOrder(db, update, event, { before, jobs: textJob(sql, text), after }).catch((error: { code?: string }) => {
+    act(db, driverId, update, event, stamp, parts).catch((error: { code?: string }) => {
       if (error.code === '23505') return 'slot_taken' as const;
       throw error;
     });

@@ -3,9 +3,9 @@ import type { CancelReason, OrderStatus, ReleaseReason, UndeliverableReason } fr
 import type { Receipt } from '../../domain/payout.ts';
 import { below } from '../../limits.ts';
 import type { Db } from '../db.ts';
-import { insertPayout, receiptData } from '../payments/payout-rows.ts';
 import { insertText, type TextOwed, textJob } from '../texts/text-rows.ts';
-import { type ChangedOrder, changeAlike, changeOrder, type OrderEvent, refundJobAtEnd } from './changes.ts';
+import { type ChangedOrder, changeAlike, changeOrder, refundJobAtEnd } from './changes.ts';
+import { type ActionStamp, act } from './driver-action.ts';
 
 /** Shortest time before a released order expires, so that it has a chance of another driver. */
 const RELEASED_ORDER_WAIT_SECONDS = 3_600;
@@ -15,50 +15,6 @@ const RELEASE_PAUSE_SECONDS = 3_600;
 const RELEASE_COUNTED_SECONDS = 24 * 3_600;
 
 below({ RELEASE_PAUSE_SECONDS }, { RELEASE_COUNTED_SECONDS });
-
-/** What a driver's phone says of an action: its id for it, and the time of it by the phone's clock. */
-export type ActionStamp = { readonly actionId: string | null; readonly capturedAt: Date | null };
-
-/** Parts of a driver's action. */
-type ActParts = {
-  readonly receipt?: Receipt | null;
-  readonly jobs?: Fragment;
-  readonly text?: TextOwed;
-  readonly endsWithPayout?: true;
-};
-
-/**
- * Changes an order for the driver who carries it, and records the action under its id, in one statement. A
- * release is recorded without an id too, since releases are counted.
- *
- * @throws for a release under an id that the driver used before, {@link isIdUsed}
- */
-function act(
-  db: Db,
-  driverId: string,
-  update: Fragment,
-  event: OrderEvent,
-  stamp: ActionStamp,
-  { receipt, text, endsWithPayout, ...parts }: ActParts = {},
-): Promise<ChangedOrder | null> {
-  const { sql } = db;
-  const jobs = text ? textJob(sql, text) : parts.jobs;
-  const after = sql`, action as (
-    insert into driver_actions (driver_id, action_id, order_id, type, status, sequence, captured_at)
-    select ${driverId}::uuid, coalesce(${stamp.actionId}::text, gen_random_uuid()::text), id, ${event.type}, status,
-      sequence, ${stamp.capturedAt}::timestamptz
-    from changed where ${stamp.actionId}::text is not null or ${event.type}::text = 'released'
-    ${event.type === 'released' ? sql`` : sql`on conflict do nothing`}
-  )${endsWithPayout ? insertPayout(sql, receipt?.doubts ?? []) : sql``}${text ? insertText(sql, text) : sql``}`;
-  const captured = stamp.capturedAt ? { captured_at: stamp.capturedAt.toISOString() } : {};
-  const data = { ...event.data, ...captured };
-  const stamped = {
-    type: event.type,
-    ...(Object.keys(data).length > 0 ? { data } : {}),
-    ...(receipt ? { receipt: receiptData(receipt) } : {}),
-  };
-  return changeOrder(db, update, stamped, { after, ...(jobs ? { jobs } : {}) });
-}
 
 /**
  * Records a pickup. Null if the order is another driver's or not `driver_assigned`.

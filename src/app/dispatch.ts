@@ -177,7 +177,6 @@ function buildPlacing(
   };
   const placed: typeof store = {
     ...store,
-    findPlaced: (retailerId, key) => store.findPlaced(retailerId, key, doorByZip),
     findPlacedByKeys: (retailerId, keys) => store.findPlacedByKeys(retailerId, keys, doorByZip),
     findPlacedByIds: (ids) => store.findPlacedByIds(ids, doorByZip),
   };

@@ -1,6 +1,6 @@
 import { canBecome, type OrderStatus, type ReleaseReason, type UndeliverableReason } from '../domain/order.ts';
 import { type HandoverPhoto, type JudgedStep, type Receipt, withPhoto } from '../domain/payout.ts';
-import type { CarriedOrder } from '../domain/route.ts';
+import { STEPS } from '../domain/route.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { Relay } from '../queues/relay.ts';
 import type { ChangedOrder } from '../store/orders/changes.ts';
@@ -14,9 +14,6 @@ import type { UnknownOutcomes } from './unknown-outcomes.ts';
 
 /** Most attempts of an action while the step before it is being written. An order has three steps. */
 const MAX_ACTION_TRIES = 3;
-
-/** Where an order is that its driver goes on carrying after an action. */
-const STEPS: Partial<Record<OrderStatus, CarriedOrder['step']>> = { picked_up: 'on_board', undeliverable: 'returning' };
 
 /** The result of a driver's action. Only `done` changed the order, now or when the action was first sent. */
 export type ActionOutcome =

@@ -31,7 +31,7 @@ type Placed = { readonly outcome: PlaceOnceOutcome; readonly placed: PlacedOrder
  */
 export function createPlaceOnce(
   placeOrder: PlaceOrderOperation,
-  store: Pick<Store, 'findPlaced'>,
+  store: Pick<Store, 'findPlacedByKeys'>,
   logger: Logger,
 ): PlaceOnce {
   /** By store and key. Its size is bounded by the requests in flight. */
@@ -77,7 +77,8 @@ export function createPlaceOnce(
 
   async function find(retailerId: string, idempotencyKey: string): Promise<PlacedOrder | 'unknown' | null> {
     try {
-      return await store.findPlaced(retailerId, idempotencyKey);
+      const placed = await store.findPlacedByKeys(retailerId, [idempotencyKey]);
+      return placed.get(idempotencyKey) ?? null;
     } catch (error) {
       logger.warn({ err: errorFields(error) }, 'the order of an idempotency key could not be read');
       return 'unknown';

@@ -1,19 +1,12 @@
 import { isHold } from '../domain/hold.ts';
-import type { Identity } from '../domain/idempotency.ts';
-import type { CreatedOrder, EarlierOrder, PlaceOrder } from '../domain/order.ts';
+import type { CreatedOrder, EarlierOrder } from '../domain/order.ts';
 import type { Matcher } from '../matcher/matcher.ts';
 import type { WaitReason } from '../matcher/wait-reason.ts';
-import type { RetailerKey } from '../store/accounts/retailers.ts';
 import type { PlaceOnce, PlaceOnceOutcome } from './place-once.ts';
-import type { ConnectedCaller, PlaceUnkeyed } from './place-unkeyed.ts';
+import type { PlaceUnkeyed } from './place-unkeyed.ts';
 
 /** Places the order of a request once, however often the request is sent. */
-export type PlaceRequest = (
-  request: PlaceOrder,
-  key: RetailerKey,
-  identity: Identity,
-  caller: ConnectedCaller,
-) => Promise<PlaceOnceOutcome>;
+export type PlaceRequest = PlaceUnkeyed;
 
 /**
  * A request is identified by its idempotency key, or without one, once its reply was lost, by its

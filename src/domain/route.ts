@@ -1,5 +1,6 @@
 import { distanceMeters, type Point } from '../geo/point.ts';
 import { ARRIVAL_DETOUR, DOOR_STOP_MS, SAME_PLACE_METERS, STORE_STOP_MS } from '../limits.ts';
+import type { OrderStatus } from './order.ts';
 import { METERS_PER_MINUTE, type Vehicle } from './vehicle.ts';
 
 /** Orders of a route up to which every sequence of stops is tried: 2,520 of 4. Below MAX_DRIVER_CAPACITY. */
@@ -22,6 +23,13 @@ export type CarriedOrder = {
   /** The begin of its window, if it has one. */
   readonly deliverAfterMs?: number | undefined;
   readonly deliverByMs: number;
+};
+
+/** Where an order is that its driver carries, by its status. */
+export const STEPS: Readonly<Partial<Record<OrderStatus, CarriedOrder['step']>>> = {
+  driver_assigned: 'to_fetch',
+  picked_up: 'on_board',
+  undeliverable: 'returning',
 };
 
 export type StopKind = 'pickup' | 'dropoff' | 'return';

@@ -33,7 +33,7 @@ const insertsAll: Insert = async (orders) =>
 function placing(matcher: Matcher, sandbox: boolean, insertOrders: Insert) {
   const closers = new Closers(logger);
   onTestFinished(() => closers.closeAll());
-  const store = { insertOrders, findPlaced: async () => null } as Partial<DispatchParts['store']>;
+  const store = { insertOrders, findPlacedByKeys: async () => new Map() } as Partial<DispatchParts['store']>;
   const { placeRequest } = buildDispatch({
     config: { geocoderUrl: null, releasesPerHour: 0, sms: { delaySeconds: 0 }, sandbox } as Config,
     database: { isAway: () => false },

@@ -16,10 +16,7 @@ const orderOf = (id: string) => ({ id }) as EarlierOrder;
 type Refusal = Exclude<PlaceOrderOutcome, { kind: 'created' }>['kind'];
 
 /** An operation with given outcomes, `created` by default; each call waits until the test lets it go. */
-function world(
-  outcomes: readonly (Refusal | 'created')[] = [],
-  found: (key: string) => PlacedOrder | null = () => null,
-) {
+function world(outcomes: readonly (Refusal | 'created')[] = [], found: () => PlacedOrder | null = () => null) {
   const calls: string[] = [];
   const gates: (() => void)[] = [];
   const placeOnce = createPlaceOnce(
@@ -30,7 +27,12 @@ function world(
       if (kind === 'unserviceable') return { kind, fields: [] };
       return kind === 'created' ? { kind, order: orderOf(`order ${n}`) } : { kind };
     },
-    { findPlaced: async (_retailerId, key) => found(key) },
+    {
+      async findPlacedByKeys(_retailerId, [key = '']) {
+        const placed = found();
+        return new Map(placed ? [[key, placed]] : []);
+      },
+    },
     createLogger('silent'),
   );
   /** Lets calls go until none waits. */

@@ -56,7 +56,7 @@ describe('the promise of an order', () => {
     expect((await waitingRow(id))?.deliverByMs).toBe(promised.getTime());
     expect((await waitingRow(id))?.readyAtMs).toBe(committed.createdAt.getTime());
     expect((await me.findStoreOrder(id, store.retailerId))?.promised_by).toEqual(promised);
-    expect((await me.findPlaced(store.retailerId, 'old'))?.order).toMatchObject({
+    expect((await me.findPlacedByKeys(store.retailerId, ['old'])).get('old')?.order).toMatchObject({
       deliverBy: promised,
       estimatedDelivery: null,
       isForLater: false,

@@ -1,5 +1,6 @@
 import type { Fragment, Row, Sql } from 'postgres';
-import type { CarriedOrder } from '../../domain/route.ts';
+import type { OrderStatus } from '../../domain/order.ts';
+import { type CarriedOrder, STEPS } from '../../domain/route.ts';
 import { active } from '../fragments.ts';
 import { promisedBy } from '../orders/order-times.ts';
 
@@ -14,18 +15,12 @@ export const carriedColumns = (sql: Sql): Fragment => sql`
   a.lng as door_lng, coalesce(o.ready_at, o.created_at) as ready_at, o.deliver_after,
   ${promisedBy(sql, sql`o`)} as deliver_by`;
 
-const STEPS: Readonly<Record<string, CarriedOrder['step']>> = {
-  driver_assigned: 'to_fetch',
-  picked_up: 'on_board',
-  undeliverable: 'returning',
-};
-
 export function toCarried(row: Row): CarriedOrder {
   return {
     orderId: row.order_id,
     retailerId: row.retailer_id,
     slot: row.driver_slot,
-    step: STEPS[row.status] ?? 'to_fetch',
+    step: STEPS[row.status as OrderStatus] ?? 'to_fetch',
     pickup: { lat: row.pickup_lat, lng: row.pickup_lng },
     dropoff: row.door_lat === null ? null : { lat: row.door_lat, lng: row.door_lng },
     readyAtMs: row.ready_at.getTime(),

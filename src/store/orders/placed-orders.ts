@@ -13,22 +13,10 @@ export type DoorByZip = (zip: string) => (Point & { readonly accuracyMeters: num
 export type PlacedOrder = { readonly order: EarlierOrder; readonly fingerprint: string };
 
 /**
- * The order that a store created with an idempotency key, however old; null for an unused key.
+ * The orders that a store created with idempotency keys, however old, by key; an unused key is missing.
  *
  * @param doorByZip as its creation knew the door; by default where it is as far as is known by now
  */
-export async function findPlaced(
-  { sql }: Db,
-  retailerId: string,
-  idempotencyKey: string,
-  doorByZip?: DoorByZip,
-): Promise<PlacedOrder | null> {
-  const which = sql`o.retailer_id = ${retailerId} and o.idempotency_key = ${idempotencyKey}`;
-  const [placed] = await readPlaced(sql, which, doorByZip);
-  return placed ? { order: placed.order, fingerprint: placed.fingerprint } : null;
-}
-
-/** The same for many keys of the store, by key. */
 export async function findPlacedByKeys(
   { sql }: Db,
   retailerId: string,
@@ -40,7 +28,7 @@ export async function findPlacedByKeys(
   return new Map(placed.map(({ idempotencyKey, ...order }) => [idempotencyKey, order]));
 }
 
-/** The orders with these ids that exist, by id; `doorByZip` as for `findPlaced`. */
+/** The orders with these ids that exist, by id; `doorByZip` as for `findPlacedByKeys`. */
 export async function findPlacedByIds(
   { sql }: Db,
   ids: readonly string[],

@@ -11,6 +11,7 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts';
 import { addDriverRow, addOrder, addStoreRow, draftOrder, orderRow, type TestStore } from '../harness/orders.ts';
 import { STEP_MS } from '../harness/patience.ts';
 import { storeOf } from '../harness/store.ts';
+import { gate } from '../http/support.ts';
 
 let database: FreshDatabase;
 let store: TestStore;
@@ -53,13 +54,13 @@ function open(
 function world(changes: Partial<typeof bounds> = {}) {
   const real = storeOf(database.sql);
   const seen = { inserts: [] as number[], inFlight: 0, mostInFlight: 0 };
-  let gate: Promise<unknown> = Promise.resolve();
+  let held: Promise<unknown> = Promise.resolve();
   const counted: Store = {
     ...real,
     async insertOrders(orders, jobs) {
       seen.inserts.push(orders.length);
       seen.mostInFlight = Math.max(seen.mostInFlight, ++seen.inFlight);
-      await gate;
+      await held;
       return real.insertOrders(orders, jobs).finally(() => {
         seen.inFlight--;
       });
@@ -69,11 +70,9 @@ function world(changes: Partial<typeof bounds> = {}) {
     ...open(counted, changes),
     seen,
     hold: () => {
-      let release = () => {};
-      gate = new Promise<void>((resolve) => {
-        release = resolve;
-      });
-      return () => release();
+      const { opened, open } = gate();
+      held = opened;
+      return open;
     },
   };
 }

@@ -45,11 +45,8 @@ describe('a dropoff', () => {
     expect(dropoffByZip({ zips }, { zip: 'x' })).toBeNull();
   });
 
-  it('is to be looked up again if the geocoder is away', async () => {
+  it('is to be looked up again if the geocoder is away, or its store asks for too many at once', async () => {
     expect(await located({ kind: 'unavailable' })).toEqual({ dropoff: BY_ZIP, again: 'away' });
-  });
-
-  it('is to be looked up again if its store asks for too many at once', async () => {
     expect(await located({ kind: 'busy' })).toEqual({ dropoff: BY_ZIP, again: 'busy' });
   });
 

@@ -76,10 +76,15 @@ test('equal keys of two stores are separate, and so are two keys of one store', 
 });
 
 test('a request without an order does not bind its key: the next one creates the order', async () => {
-  const { placeOnce, calls, letAll } = world(['queue_full', 'internal']);
+  const { placeOnce, calls, letAll } = world(['queue_full', 'unserviceable']);
   const all = Array.from({ length: 4 }, () => placeOnce(REQUEST, STORE, said('same'), CALLER));
   await letAll();
-  expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['queue_full', 'internal', 'created', 'replayed']);
+  expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual([
+    'queue_full',
+    'unserviceable',
+    'created',
+    'replayed',
+  ]);
   expect(calls).toHaveLength(3);
 });
 
@@ -118,13 +123,6 @@ test.each(['key_used', 'unserviceable'] as const)(
     expect(await placing).toEqual({ kind: 'unavailable' });
   },
 );
-
-test('an address that cannot be served is refused with its fields, and binds no key', async () => {
-  const { placeOnce, letAll } = world(['unserviceable']);
-  const both = [placeOnce(REQUEST, STORE, said('same'), CALLER), placeOnce(REQUEST, STORE, said('same'), CALLER)];
-  await letAll();
-  expect((await Promise.all(both)).map(({ kind }) => kind)).toEqual(['unserviceable', 'created']);
-});
 
 test('a dead API key gets nothing of its store’s orders', async () => {
   const { placeOnce, letAll } = world(['unauthorized'], () => ({ order: orderOf('first'), fingerprint: 'same' }));

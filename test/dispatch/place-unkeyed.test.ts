@@ -11,6 +11,7 @@ import { AbortNotice } from '../../src/transport/signal.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { addStoreRow, draftOrder, orderRow } from '../harness/orders.ts';
 import { storeOf } from '../harness/store.ts';
+import { gate } from '../http/support.ts';
 import { openTransaction, untilBlocked } from '../store/transaction.ts';
 
 const database = await useFreshDatabase({ max: 10 });
@@ -100,14 +101,6 @@ const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
 const recorded = (fingerprint: string) => storeOf(sql).findLostReplies(fingerprint, 1_000);
 const untilRecorded = (fingerprint: string, count = 1) =>
   expect.poll(async () => (await recorded(fingerprint)).length, { interval: 5 }).toBe(count);
-function gate() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
-}
-
 /** A process that created an order whose reply was lost, and the order. */
 async function lostReply(tables: { away: boolean } = { away: false }) {
   const a = world();
@@ -118,19 +111,6 @@ async function lostReply(tables: { away: boolean } = { away: false }) {
   first.client.abort();
   return { a, fingerprint, orderId };
 }
-
-test('two equal requests that were both answered are two orders, in one process and in two', async () => {
-  const [a, b] = [world(), world()];
-  const fingerprint = newFingerprint();
-  const ids: string[] = [];
-  for (const process of [a, a, b, a]) {
-    const { client, id } = process.send(fingerprint);
-    ids.push(await id());
-    client.answered();
-    client.abort();
-  }
-  expect(new Set(ids).size).toBe(4);
-});
 
 test('concurrent equal requests do not wait for each other, at one process and at two', async () => {
   const [a, b] = [world(), world()];

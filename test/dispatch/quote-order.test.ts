@@ -2,10 +2,12 @@ import { expect, it } from 'vitest';
 import type { Places } from '../../src/dispatch/places.ts';
 import { createQuoteOrder } from '../../src/dispatch/quote-order.ts';
 import type { HoldReason } from '../../src/domain/hold.ts';
+import type { OrderExtras } from '../../src/domain/order.ts';
 import { roundedToKilometer } from '../../src/domain/shown-position.ts';
 import type { Point } from '../../src/geo/point.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
+import { NO_EXTRAS } from '../harness/orders.ts';
 import { TIERS } from '../matcher/brute-force.ts';
 import { freeDriver, orderOf } from '../matcher/carrying.ts';
 
@@ -21,6 +23,9 @@ const zips = {
 const key = { retailerId: 'store', address: '1 Main St, Town', point: STORE_POINT } as RetailerKey;
 const dropoff = { line1: '2 Side St', line2: null, city: 'Town', state: 'KS', zip: '11111' };
 const request = { pickupAddress: key.address, dropoffAddress: dropoff, tierId: 'standard', extras: null };
+
+/** The request with what it says of its times and size. */
+const saying = (extras: Partial<OrderExtras>) => ({ ...request, extras: { ...NO_EXTRAS, ...extras } });
 
 function world(options: { driver?: Point; places?: Partial<Places>; hold?: HoldReason; isPlanned?: boolean } = {}) {
   const { driver, places = {}, hold, isPlanned } = options;
@@ -58,16 +63,11 @@ it('says when the nearest driver would have the parcel and be at the door, and c
 it('says no time before the parcel can have left its store, or before its window', async () => {
   const { quote } = world({ driver: STORE_POINT, places: finds(east(5_000)) });
   const at = (minutes: number) => new Date(NOW_MS + minutes * 60_000);
-  const timed = (times: object) =>
-    quote(
-      { ...request, extras: { ...{ readyAt: null, deliverAfter: null, deliverBy: null }, ...times } as never },
-      key,
-    );
-  expect(await timed({ readyAt: at(2) })).toMatchObject({
+  expect(await quote(saying({ readyAt: at(2) }), key)).toMatchObject({
     pickup: { earliest_minutes: 2, latest_minutes: 6 },
     delivery: { earliest_minutes: 13, latest_minutes: 27 },
   });
-  expect(await timed({ deliverAfter: at(12) })).toMatchObject({
+  expect(await quote(saying({ deliverAfter: at(12) }), key)).toMatchObject({
     delivery: { earliest_minutes: 12, latest_minutes: 27 },
   });
 });
@@ -79,8 +79,7 @@ it.each([
 ])('knows when the only driver goes home, for what is %s', async (_, times, isDriverAvailable) => {
   const { quote, matcher } = world({ driver: STORE_POINT });
   matcher.putDriver(freeDriver('d', STORE_POINT, NOW_MS, { onDutyUntilMs: NOW_MS + 10 * 60_000 }));
-  const extras = { size: 'small', readyAt: null, deliverAfter: null, deliverBy: null, ...times } as never;
-  expect(await quote({ ...request, extras }, key)).toMatchObject({ kind: 'serviceable', isDriverAvailable });
+  expect(await quote(saying(times), key)).toMatchObject({ kind: 'serviceable', isDriverAvailable });
 });
 
 it('tells of a driver’s place no more than its square of a kilometer', async () => {
@@ -108,18 +107,14 @@ it('says that no driver is available, and no times, where nobody is in reach', a
 });
 
 it('says why nobody would take it: no vehicle on duty carries the parcel, or nobody is in reach', async () => {
-  const sized = (size: 'large' | 'small') => ({
-    ...request,
-    extras: { size, readyAt: null, deliverAfter: null, deliverBy: null } as never,
-  });
   const near = world({ driver: STORE_POINT });
-  expect(await near.quote(sized('large'), key)).toMatchObject({
+  expect(await near.quote(saying({ size: 'large' }), key)).toMatchObject({
     isDriverAvailable: false,
     waitingBecause: 'no_vehicle',
   });
-  expect(await near.quote(sized('small'), key)).toMatchObject({ isDriverAvailable: true, waitingBecause: null });
+  expect(await near.quote(request, key)).toMatchObject({ isDriverAvailable: true, waitingBecause: null });
   const far = world({ driver: east(30_000) });
-  expect(await far.quote(sized('small'), key)).toMatchObject({ waitingBecause: 'none_in_radius' });
+  expect(await far.quote(request, key)).toMatchObject({ waitingBecause: 'none_in_radius' });
 });
 
 it('says that no driver comes for a store that is held, though one is free', async () => {
@@ -133,7 +128,7 @@ it('says that no driver comes for a store that is held, though one is free', asy
 
 it('says that an order waits for the plan, in its window, where the planner gives what is ready later', async () => {
   const readyAt = new Date(NOW_MS + 2 * 60_000);
-  const later = { ...request, extras: { size: 'small', readyAt, deliverAfter: null, deliverBy: null } as never };
+  const later = saying({ readyAt });
   const planned = world({ driver: STORE_POINT, places: finds(east(5_000)), isPlanned: true });
   expect(await planned.quote(later, key)).toMatchObject({
     ...{ isDriverAvailable: false, waitingBecause: null, pickup: null, delivery: null },

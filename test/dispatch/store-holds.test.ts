@@ -1,9 +1,11 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createStoreHolds } from '../../src/dispatch/store-holds.ts';
+import { newId } from '../../src/domain/ids.ts';
 import { Matcher } from '../../src/matcher/matcher.ts';
 import { connect } from '../../src/postgres/connect.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLogger } from '../../src/telemetry.ts';
+import { AbortNotice } from '../../src/transport/signal.ts';
 import { useFreshDatabase } from '../harness/database.ts';
 import { startDispatch } from '../harness/dispatch-here.ts';
 import {
@@ -72,24 +74,10 @@ async function openProcess(processId: string, tables: Partial<Store> = {}) {
   await dispatch.sweep.run();
   async function place(of = store) {
     const { request } = await draftOrder(database.sql, of, { smsOptIn: false });
-    const key = {
-      ...of,
-      name: 'Corner Market',
-      address: request.pickupAddress,
-      point: PICKUP,
-      keyEnds: false,
-      ordersPerSecond: null,
-    };
-    const signal = Object.assign(new EventTarget(), { aborted: false }) as never;
-    return dispatch.placeRequest(
-      request,
-      key,
-      { key: crypto.randomUUID(), fingerprint: 'f' },
-      {
-        sinceMs: performance.now(),
-        signal,
-      },
-    );
+    const terms = { name: 'Corner Market', keyEnds: false, ordersPerSecond: null };
+    const key = { ...of, ...terms, address: request.pickupAddress, point: PICKUP };
+    const caller = { sinceMs: performance.now(), signal: new AbortNotice() };
+    return dispatch.placeRequest(request, key, { key: newId(), fingerprint: 'f' }, caller);
   }
   return { ...dispatch, matcher, place, tries };
 }
@@ -229,46 +217,44 @@ test('a charge that fails in this very process holds the store here too', async 
   await expect.poll(() => process.matcher.holdOf(store.retailerId), SOON).toBe('payment_required');
 });
 
-test('a store is read again where one of its orders was given a driver during the read', async () => {
+/** The holds of a process whose reads the test answers. */
+async function holdsOn(loadHolds: (memory: Matcher) => ReturnType<Store['loadHolds']>) {
   const matcher = new Matcher(await cli.loadTiers());
+  const redispatch = { matchOrders: async () => undefined };
+  const parts = {
+    store: { loadHolds: () => loadHolds(matcher) },
+    matcher,
+    redispatch,
+    clock: { now: Date.now },
+    logger,
+  };
+  return { matcher, holds: createStoreHolds(parts) };
+}
+
+test('a store is read again where one of its orders was given a driver during the read', async () => {
   const { retailerId } = store;
   const found = [
     { retailerId, reason: null, credit: 1 },
     { retailerId, reason: 'payment_required', credit: 0 },
   ] as const;
   let reads = 0;
-  const holds = createStoreHolds({
-    store: {
-      async loadHolds() {
-        // The first read is older than the order.
-        if (reads === 0) matcher.noteAssigned(retailerId);
-        return [found[Math.min(reads++, 1)] ?? found[0]];
-      },
-    },
-    matcher,
-    redispatch: { matchOrders: async () => undefined },
-    clock: { now: Date.now },
-    logger,
+  const { matcher, holds } = await holdsOn(async (memory) => {
+    // The first read is older than the order.
+    if (reads === 0) memory.noteAssigned(retailerId);
+    return [found[Math.min(reads++, 1)] ?? found[0]];
   });
   await holds.reload();
   expect([matcher.holdOf(retailerId), reads]).toEqual(['payment_required', 2]);
 });
 
 test('reads are applied in the order in which they began', async () => {
-  const matcher = new Matcher(await cli.loadTiers());
   const answers: ((reason: 'store_suspended' | null) => void)[] = [];
-  const holds = createStoreHolds({
-    store: {
-      loadHolds: () =>
-        new Promise((resolve) => {
-          answers.push((reason) => resolve(reason ? [{ retailerId: store.retailerId, reason, credit: 0 }] : []));
-        }),
-    },
-    matcher,
-    redispatch: { matchOrders: async () => undefined },
-    clock: { now: Date.now },
-    logger,
-  });
+  const { matcher, holds } = await holdsOn(
+    () =>
+      new Promise((resolve) => {
+        answers.push((reason) => resolve(reason ? [{ retailerId: store.retailerId, reason, credit: 0 }] : []));
+      }),
+  );
   const [first, second] = [holds.refresh([store.retailerId]), holds.reload()];
   await expect.poll(() => answers.length, SOON).toBe(1);
   answers[0]?.('store_suspended');

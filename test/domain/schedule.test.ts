@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { estimateOf, firstEstimate } from '../../src/domain/estimate.ts';
-import type { OrderTimes } from '../../src/domain/order-times.ts';
+import { NO_TIMES, type OrderTimes } from '../../src/domain/order-times.ts';
 import {
   APPROACH_SHARE,
   DUE_SOON_MS,
@@ -20,7 +20,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** A time so many milliseconds from now. */
 const at = (ms: number) => new Date(NOW + ms);
-const NO_TIMES: OrderTimes = { readyAt: null, deliverAfter: null, deliverBy: null };
 const STORE = { lat: 37.76, lng: -122.42 };
 /** Its quickest way from the store takes 11 minutes. */
 const DOOR = { lat: 37.808, lng: -122.42 };

@@ -162,11 +162,6 @@ describe('a change of status', () => {
     expect(await store.cancelOrder(orderId, { retailerId: foreign }, 'other')).toBeNull();
     expect(await everythingOf(database.sql, orderId)).toEqual(before);
   });
-
-  it('to expired is made when the time is up', async () => {
-    const { orderId } = await orderIn('pending_dispatch', false);
-    expect(await store.expireOrder(orderId)).toBeNull();
-  });
 });
 
 /** The actions of drivers as a phone sends them, and the statuses from which they are legal. */

@@ -1,16 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { gate } from '../http/support.ts';
 import { startProcess } from './city.ts';
 import { addDriver, addOrder, STORE, Tables } from './tables.ts';
 
 /** Holds the matching steps until they are let go; all others happen at once. */
 function holding(tables: Tables, step: RegExp): { letGo(): Promise<void> } {
-  let open: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => {
-    open = resolve;
-  });
+  const { opened, open } = gate();
   tables.turn = async (what) => {
-    if (step.test(what)) await gate;
+    if (step.test(what)) await opened;
   };
   return {
     async letGo() {

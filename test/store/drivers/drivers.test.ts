@@ -75,16 +75,8 @@ test('coming on duty sends a notice and counts as free since now; repeating it k
 });
 
 async function withToken(): Promise<{ id: string; tokenHash: string }> {
-  const [id, tokenHash] = [newId(), hashSecret(newSecret('driver_token'))];
-  await storeOf(sql, 'test').createDriver({
-    id,
-    name: 'Bo',
-    phone: '+14155550112',
-    tokenHash,
-    tierIds: ['standard'],
-  });
-  await storeOf(sql, 'test').setDriverDuty(id, true);
-  return { id, tokenHash };
+  const id = await addDriverRow(sql);
+  return { id, tokenHash: (await storeOf(sql).findDriverState(id))?.tokenHash ?? '' };
 }
 
 /** Expects that nobody takes them for a driver. */

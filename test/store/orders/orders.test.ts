@@ -51,14 +51,6 @@ test('an order is picked up, then delivered, each with its time, event and notic
   expect(await eventTypes(orderId)).toEqual(['1 created', '2 driver_assigned', '3 picked_up', '4 delivered']);
 });
 
-test('another driver can neither pick an order up nor deliver it', async () => {
-  const { orderId, driverId } = await assignedOrder();
-  const stranger = await addDriverRow(sql);
-  await changesNothing(orderId, () => storeOf(sql, 'me').pickUpOrder(orderId, stranger, UNSTAMPED));
-  await storeOf(sql, 'me').pickUpOrder(orderId, driverId, UNSTAMPED);
-  await changesNothing(orderId, () => storeOf(sql, 'me').deliverOrder(orderId, stranger, 'photo.webp', UNSTAMPED));
-});
-
 test('an order expires once, when its time is up and not before, and never with a driver', async () => {
   const { orderId } = await addOrder(sql, store);
   await changesNothing(orderId, () => storeOf(sql, 'me').expireOrder(orderId));

@@ -4,7 +4,7 @@ import { newId } from '../../../src/domain/ids.ts';
 import { connect } from '../../../src/postgres/connect.ts';
 import type { NewOrder } from '../../../src/store/orders/orders-create.ts';
 import { useFreshDatabase } from '../../harness/database.ts';
-import { addDriverRow, addStoreRow, draftOrder } from '../../harness/orders.ts';
+import { addStoreRow, draftOrder } from '../../harness/orders.ts';
 import { storeOf } from '../../harness/store.ts';
 import { openTransaction } from '../transaction.ts';
 
@@ -14,8 +14,8 @@ const store = await addStoreRow(sql);
 
 let fingerprints = 0;
 const newFingerprint = (): string => `fingerprint ${++fingerprints}`;
-const draft = (fingerprint: string, driverId: string | null = null, key: Identity['key'] = null): Promise<NewOrder> =>
-  draftOrder(sql, store, { driverId, idempotency: { key, fingerprint } });
+const draft = (fingerprint: string, key: Identity['key'] = null): Promise<NewOrder> =>
+  draftOrder(sql, store, { idempotency: { key, fingerprint } });
 const insert = async (orders: readonly NewOrder[], processId: string): Promise<('made' | 'repeated' | 'missing')[]> => {
   const inserted = await storeOf(sql, processId).insertOrders(orders);
   return orders.map(({ id }) => (inserted.get(id) ? 'made' : inserted.has(id) ? 'repeated' : 'missing'));
@@ -54,7 +54,7 @@ test('of equal requests as many are held back as orders wait for one, at any pro
   await record(fingerprint, newId(), newId());
   const other = await draft(newFingerprint());
   const equal = await Promise.all(Array.from({ length: 5 }, () => draft(fingerprint)));
-  const keyed = await draft(fingerprint, null, 'a key of its own');
+  const keyed = await draft(fingerprint, 'a key of its own');
   const [ofKeyed, ofOther, ...ofEqual] = await insert([keyed, other, ...equal], 'a');
   expect([ofKeyed, ofOther]).toEqual(['made', 'made']);
   expect(ofEqual.toSorted()).toEqual(['made', 'made', 'made', 'repeated', 'repeated']);
@@ -132,22 +132,6 @@ test('after ten minutes nothing is held back or found, and the row is deleted', 
   expect(await found(old)).toEqual([later]);
   expect(await storeOf(sql).pruneRequests(1_000)).toBe(1);
   expect(await rowOf(pruned)).toBeUndefined();
-});
-
-test('orders are found by their ids as they were created', async () => {
-  const driverId = await addDriverRow(sql);
-  const [order, waiting] = [await draft(newFingerprint(), driverId), await draft(newFingerprint())];
-  await insert([order, waiting], 'a');
-  await sql`update orders set status = 'picked_up', payment_status = 'paid' where id = ${order.id}`;
-  const orders = await storeOf(sql).findPlacedByIds([order.id, waiting.id, newId()]);
-  expect(orders.size).toBe(2);
-  expect(orders.get(waiting.id)).toMatchObject({ status: 'pending_dispatch', paymentStatus: 'not_charged' });
-  expect(orders.get(order.id)).toMatchObject({
-    id: order.id,
-    status: 'driver_assigned',
-    paymentStatus: 'paid',
-    trackingToken: order.trackingToken,
-  });
 });
 
 test('a repeated request is explained as a lost driver if nothing else is wrong with it', async () => {

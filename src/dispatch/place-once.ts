@@ -54,12 +54,7 @@ export function createPlaceOnce(
     return (await placing).outcome;
   };
 
-  async function place(
-    request: PlaceOrder,
-    key: RetailerKey,
-    idempotency: Idempotency,
-    caller: Caller,
-  ): Promise<Placed> {
+  async function place(...[request, key, idempotency, caller]: Parameters<PlaceOnce>): Promise<Placed> {
     const outcome = await placeOrder(request, key, idempotency, caller);
     if (outcome.kind === 'created') {
       const order = { ...outcome.order, statusNow: outcome.order.status };

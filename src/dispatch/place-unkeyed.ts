@@ -56,12 +56,7 @@ export function createPlaceUnkeyed(
   };
 
   /** Places an order; if its reply is lost while it may exist, that is recorded. */
-  async function place(
-    request: PlaceOrder,
-    key: RetailerKey,
-    identity: Identity,
-    caller: ConnectedCaller,
-  ): Promise<PlaceOrderOutcome> {
+  async function place(...[request, key, identity, caller]: Parameters<PlaceUnkeyed>): Promise<PlaceOrderOutcome> {
     const { signal: client } = caller;
     const orderId = newId();
     let mayExist = false;

@@ -68,8 +68,11 @@ function isTooShort({ readyAt, deliverAfter, deliverBy }: OrderTimes, opensMs: n
   return deliverBy.getTime() - opensMs < MIN_WINDOW_MS;
 }
 
+/** What a handover waits for, as its store says. */
+type Opening = Pick<OrderTimes, 'readyAt' | 'deliverAfter'>;
+
 /** When the handover is first possible and wanted, in milliseconds since 1970. */
-function opensAt({ readyAt, deliverAfter }: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>, nowMs: number): number {
+function opensAt({ readyAt, deliverAfter }: Opening, nowMs: number): number {
   return Math.max(nowMs, readyAt?.getTime() ?? 0, deliverAfter?.getTime() ?? 0);
 }
 
@@ -90,7 +93,7 @@ export function promiseOf(
  * @param dropoff null where its place is not known; then the way to it counts as none
  */
 export function dispatchFrom(
-  times: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
+  times: Opening,
   trip: Ways & { readonly tier: Pick<Tier, 'radiusMeters'> },
   nowMs: number,
 ): number | null {
@@ -102,7 +105,7 @@ type Ways = { readonly pickup: Point; readonly dropoff: Point | null };
 
 /** Whether the planner gives the order: its parcel leaves the store later than now, and the way is known. */
 export function waitsForPlan(
-  times: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
+  times: Opening,
   trip: Ways & { readonly tier: Pick<Tier, 'dispatchMode'> },
   nowMs: number,
 ): boolean {
@@ -111,11 +114,7 @@ export function waitsForPlan(
 }
 
 /** When the parcel is to leave its store, in milliseconds since 1970. */
-function leavesAt(
-  { readyAt, deliverAfter }: Pick<OrderTimes, 'readyAt' | 'deliverAfter'>,
-  { pickup, dropoff }: Ways,
-  nowMs: number,
-): number {
+function leavesAt({ readyAt, deliverAfter }: Opening, { pickup, dropoff }: Ways, nowMs: number): number {
   const travelMs = dropoff === null ? 0 : fastestDriveMs(distanceMeters(pickup, dropoff));
   return Math.max(readyAt?.getTime() ?? nowMs, deliverAfter === null ? nowMs : deliverAfter.getTime() - travelMs);
 }

@@ -84,12 +84,6 @@ test('a delayed row is leased from its due time', async () => {
   expect(await leaseOf(done)).toBe(60 + 30);
 });
 
-test('a row whose lease has ended is not marked, as its queue may have lost it', async () => {
-  const [ended] = await addRows([{ lease: -1 }]);
-  await storeOf(sql).extendLease([await rowOf(ended)]);
-  expect(await leaseOf(ended)).toBe(60 - 1);
-});
-
 test('a lease that is ended while its row is being marked stays ended', async () => {
   const [id = 0] = await addRows([{ lease: 30 }]);
   const row = await rowOf(id);

@@ -1,3 +1,4 @@
+import { Groups } from '../domain/groups.ts';
 import { bestRoute, type CarriedOrder, type Route, type Start } from '../domain/route.ts';
 import type { TierId } from '../domain/tier.ts';
 import { carries, type Size } from '../domain/vehicle.ts';
@@ -48,7 +49,7 @@ export type PoolDriver = {
 export class Pools {
   private readonly drivers: DriverSlots;
   private readonly tiers: TierTable;
-  private readonly byRetailer = new Map<string, Set<number>>();
+  private readonly byRetailer = new Groups<string, number>();
   private readonly retailerOf = new Map<number, string>();
   private before: { readonly carried: readonly CarriedOrder[]; readonly atMs: number; readonly route: Route } | null =
     null;
@@ -63,12 +64,12 @@ export class Pools {
     const retailerId = this.storeOf(slot);
     const before = this.retailerOf.get(slot);
     if (before === retailerId) return;
-    if (before !== undefined) this.leave(slot, before);
-    if (retailerId === undefined) return;
-    this.retailerOf.set(slot, retailerId);
-    const others = this.byRetailer.get(retailerId);
-    if (others) others.add(slot);
-    else this.byRetailer.set(retailerId, new Set([slot]));
+    if (before !== undefined) this.byRetailer.delete(before, slot);
+    if (retailerId === undefined) this.retailerOf.delete(slot);
+    else {
+      this.retailerOf.set(slot, retailerId);
+      this.byRetailer.add(retailerId, slot);
+    }
   }
 
   /** The store whose orders a driver with room carries, and no other's. */
@@ -88,7 +89,7 @@ export class Pools {
    */
   nearest(order: PoolOrder, withinMeters: number, nowMs: number): PoolDriver | undefined {
     const near: { readonly slot: number; readonly meters: number }[] = [];
-    for (const slot of this.byRetailer.get(order.retailerId) ?? []) {
+    for (const slot of this.byRetailer.of(order.retailerId)) {
       const meters = this.metersOf(slot, order, nowMs);
       if (meters !== undefined && meters <= withinMeters) near.push({ slot, meters });
     }
@@ -142,13 +143,6 @@ export class Pools {
     const route = bestRoute(start, carried);
     this.before = { carried, atMs: start.atMs, route };
     return route;
-  }
-
-  private leave(slot: number, retailerId: string): void {
-    this.retailerOf.delete(slot);
-    const others = this.byRetailer.get(retailerId);
-    others?.delete(slot);
-    if (others?.size === 0) this.byRetailer.delete(retailerId);
   }
 }
 

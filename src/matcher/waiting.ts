@@ -1,3 +1,4 @@
+import { Groups } from '../domain/groups.ts';
 import type { HoldReason } from '../domain/hold.ts';
 import type { WaitingOrder } from '../domain/waiting-order.ts';
 import { CellIndex } from '../spatial-index/cell-index.ts';
@@ -18,7 +19,7 @@ export class WaitingOrders {
   private readonly numbers = new Map<string, number>();
   private readonly orders: (WaitingOrder | undefined)[] = [];
   private readonly freeNumbers: number[] = [];
-  private readonly byRetailer = new Map<string, Set<number>>();
+  private readonly byRetailer = new Groups<string, number>();
   private readonly holds = new Map<string, HoldReason>();
   /** Orders that are not found whatever their store's hold. */
   private readonly hidden = new Set<number>();
@@ -76,18 +77,18 @@ export class WaitingOrders {
   }
 
   countOf(retailerId: string): number {
-    return this.byRetailer.get(retailerId)?.size ?? 0;
+    return this.byRetailer.of(retailerId).size;
   }
 
   /** The waiting orders of a store, in the order of arrival. */
   ofRetailer(retailerId: string): WaitingOrder[] {
-    return Array.from(this.byRetailer.get(retailerId) ?? [], (number) => this.orders[number] as WaitingOrder);
+    return Array.from(this.byRetailer.of(retailerId), (number) => this.orders[number] as WaitingOrder);
   }
 
   /** The first `limit` of them. */
   *firstOfRetailer(retailerId: string, limit: number): Iterable<WaitingOrder> {
     let left = limit;
-    for (const number of this.byRetailer.get(retailerId) ?? []) {
+    for (const number of this.byRetailer.of(retailerId)) {
       if (left-- === 0) return;
       yield this.orders[number] as WaitingOrder;
     }
@@ -97,7 +98,7 @@ export class WaitingOrders {
   setHold(retailerId: string, reason: HoldReason | null): void {
     if (reason === null) this.holds.delete(retailerId);
     else this.holds.set(retailerId, reason);
-    for (const number of this.byRetailer.get(retailerId) ?? []) this.showOrHide(number);
+    for (const number of this.byRetailer.of(retailerId)) this.showOrHide(number);
   }
 
   holdOfRetailer(retailerId: string): HoldReason | null {
@@ -142,9 +143,7 @@ export class WaitingOrders {
     if (known !== undefined) this.forget(known, order.retailerId);
     this.numbers.set(order.orderId, number);
     this.orders[number] = order;
-    const siblings = this.byRetailer.get(order.retailerId);
-    if (siblings) siblings.add(number);
-    else this.byRetailer.set(order.retailerId, new Set([number]));
+    this.byRetailer.add(order.retailerId, number);
     const fromMs = countsFrom(order);
     this.index.locate(number, order.point.lat, order.point.lng, fromMs, order.sinceMs);
     this.shares.taken(order.retailerId, fromMs);
@@ -212,11 +211,7 @@ export class WaitingOrders {
     this.hidden.delete(number);
     this.left.delete(number);
     this.orders[number] = undefined;
-    const siblings = this.byRetailer.get(order.retailerId);
-    siblings?.delete(number);
-    if (siblings?.size === 0) {
-      this.byRetailer.delete(order.retailerId);
-      if (order.retailerId !== sharing) this.shares.forget(order.retailerId);
-    }
+    this.byRetailer.delete(order.retailerId, number);
+    if (order.retailerId !== sharing) this.forgetShares(order.retailerId);
   }
 }

@@ -1,7 +1,8 @@
 import { EARTH_RADIUS_METERS } from '../geo/point.ts';
 import { PLANNER_NEAREST } from '../limits.ts';
+import { enlarged } from '../spatial-index/enlarged.ts';
 import type { Place } from './place.ts';
-import type { Route, Stop, Task } from './route.ts';
+import type { Route, Stop } from './route.ts';
 import type { PlannedDriver, Reach } from './types.ts';
 
 /** How long before their duty begins drivers are planned for, so that they are told as it begins. */
@@ -39,11 +40,8 @@ export class Fleet {
     this.routes.push(route);
     this.#byDriver.set(route.driver.id, route);
     this.#slots.set(route, slot);
-    if ((slot + 1) * FIGURES > this.#figures.length) {
-      const larger = new Float64Array(this.#figures.length * 2);
-      larger.set(this.#figures);
-      this.#figures = larger;
-    }
+    const { length } = this.#figures;
+    if ((slot + 1) * FIGURES > length) this.#figures = enlarged(this.#figures, 2 * length);
   }
 
   remove(route: Route): void {
@@ -144,33 +142,3 @@ function spreadOf({ place, stops, toldEnd }: Route): number {
 
 const isBelow = (leftMs: number, chordSquared: number, perChord: number) =>
   leftMs > 0 && chordSquared * perChord * perChord < leftMs * leftMs;
-
-/** The open orders by the place of their pickup. */
-export class Pickups {
-  readonly #tasks = new Map<string, Set<Task>>();
-
-  add(task: Task): void {
-    const key = keyOf(task);
-    const known = this.#tasks.get(key);
-    if (known) known.add(task);
-    else this.#tasks.set(key, new Set([task]));
-  }
-
-  remove(task: Task): void {
-    const key = keyOf(task);
-    const known = this.#tasks.get(key);
-    known?.delete(task);
-    if (known?.size === 0) this.#tasks.delete(key);
-  }
-
-  /** Some routes that have a planned pickup at the place of a task's own. */
-  routesWith(task: Task): Set<Route> {
-    const routes = new Set<Route>();
-    for (const other of this.#tasks.get(keyOf(task)) ?? []) {
-      if (other.route && routes.size < PLANNER_NEAREST) routes.add(other.route);
-    }
-    return routes;
-  }
-}
-
-const keyOf = (task: Task) => `${task.order.pickup.lat},${task.order.pickup.lng}`;

@@ -18,13 +18,13 @@ export function* passOver(plan: Plan, random: () => number): Generator<undefined
     yield;
   }
   const open = [...plan.tasks.values()].reverse();
-  const unplanned = open
-    .filter(({ route }) => !route)
-    .map((task) => ({ task, cost: task.costAt(plan.nowMs) }))
-    .sort((a, b) => b.cost - a.cost);
+  const unplanned = mostUrgent(
+    open.filter(({ route }) => !route),
+    plan.nowMs,
+  );
   plan.unplanned = unplanned.length;
   yield;
-  for (const { task } of unplanned) {
+  for (const task of unplanned) {
     if (isOpen(plan, task) && !task.route && plan.insert(task)) plan.unplanned--;
     yield;
   }
@@ -46,3 +46,9 @@ export function* passOver(plan: Plan, random: () => number): Generator<undefined
 }
 
 const isOpen = (plan: Plan, task: Task) => plan.tasks.get(task.order.id) === task;
+
+/** Some tasks, those of `first` before all others, and then the most urgent ones. */
+export function mostUrgent(tasks: readonly Task[], nowMs: number, first: ReadonlySet<Task> = new Set()): Task[] {
+  const costs = tasks.map((task) => ({ task, cost: first.has(task) ? Number.MAX_VALUE : task.costAt(nowMs) }));
+  return costs.sort((a, b) => b.cost - a.cost).map(({ task }) => task);
+}

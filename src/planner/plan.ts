@@ -1,10 +1,11 @@
+import { Groups } from '../domain/groups.ts';
 import { below, PLANNER_NEAREST } from '../limits.ts';
 import { Demand } from './demand.ts';
-import { Fleet, msPerChord, Pickups } from './fleet.ts';
+import { Fleet, msPerChord } from './fleet.ts';
 import { cheapestInsertion, type Insertion, withInserted } from './insertion.ts';
 import type { Place } from './place.ts';
 import { Route, type Stop, Task } from './route.ts';
-import type { PlannedDriver, Rules } from './types.ts';
+import type { OpenOrder, PlannedDriver, Rules } from './types.ts';
 import { Walk } from './walk.ts';
 
 /**
@@ -22,14 +23,15 @@ const MAX_ASKED_FOR_TIME = 48;
 below({ PLANNER_NEAREST }, { MAX_ASKED_FOR_TIME });
 
 /** A gain below this is none, so that rounding never moves an order to and fro. */
-const LEAST_GAIN = 1e-6;
+export const LEAST_GAIN = 1e-6;
 
 /** Who is meant for each open order: the routes, and the changes that keep them sound. */
 export class Plan {
   readonly rules: Rules;
   readonly tasks = new Map<string, Task>();
   readonly fleet = new Fleet();
-  readonly pickups = new Pickups();
+  /** The open orders by the place of their pickup. */
+  readonly pickups = new Groups<string, Task>();
   readonly demand = new Demand();
   readonly walk: Walk;
   /** How many open orders were in no route when they were last tried. */
@@ -64,14 +66,12 @@ export class Plan {
 
   /** Takes what is only planned out of a route; returns it. */
   strip(route: Route): Task[] {
-    const lost = new Set<Task>();
-    for (const { task } of route.stops) if (!task.isTold) lost.add(task);
-    for (const task of lost) task.route = null;
+    const lost = takeFrom(route, () => true);
     this.setTold(
       route,
       route.stops.filter(({ task }) => task.isTold),
     );
-    return [...lost];
+    return lost;
   }
 
   /** Sets the told stops alone, and how late what is planned may make them. */
@@ -124,8 +124,11 @@ export class Plan {
       route.stops.length < PLANNER_MAX_STOPS &&
       this.rules.mayCarry(route.driver.id, order.id) &&
       hasTime(route);
-    const routes = this.pickups.routesWith(task);
-    for (const route of routes) if (!mayCarry(route)) routes.delete(route);
+    const stopping = new Set<Route>();
+    for (const { route } of this.pickups.of(pickupOf(order))) {
+      if (route && stopping.size < PLANNER_NEAREST) stopping.add(route);
+    }
+    const routes = new Set(Array.from(stopping).filter(mayCarry));
     const reach = this.rules.reachOf(order.id);
     for (const route of this.fleet.nearest(task.pickup.place, this.nowMs, reach, mayCarry)) routes.add(route);
     return routes;
@@ -174,7 +177,7 @@ export class Plan {
     const route = known ?? new Route(driver);
     if (!known) this.fleet.add(route);
     route.moveTo(driver);
-    const lost = route.hasPlanned ? this.#loseUnfit(route) : [];
+    const lost = takeFrom(route, ({ order }) => !this.rules.mayCarry(driver.id, order.id));
     const planned = route.hasPlanned ? route.stops.filter(({ task }) => task.route === route && !task.isTold) : [];
     const told = this.#toldStops(driver, route);
     this.setTold(route, told);
@@ -182,16 +185,6 @@ export class Plan {
     const merged = mergeInOrder(before, told, new Set(planned));
     route.toldEnd = merged.findLastIndex((stop) => stop.task.isTold) + 1;
     return this.set(route, merged) ? lost : [...lost, ...this.strip(route)];
-  }
-
-  /** Takes from a changed driver's route what they may not carry any more; the caller sets its stops. */
-  #loseUnfit(route: Route): Task[] {
-    const lost = new Set<Task>();
-    for (const { task } of route.stops) {
-      if (!task.isTold && !this.rules.mayCarry(route.driver.id, task.order.id)) lost.add(task);
-    }
-    for (const task of lost) task.route = null;
-    return [...lost];
   }
 
   #toldStops(driver: PlannedDriver, route: Route): Stop[] {
@@ -208,6 +201,14 @@ export class Plan {
       return kind === 'pickup' ? task.pickup : task.dropoff;
     });
   }
+}
+
+/** Takes some of what is only planned from a route, whose stops the caller sets; returns it. */
+function takeFrom({ stops }: Route, isTaken: (task: Task) => boolean): Task[] {
+  const planned = new Set(stops.map(({ task }) => task).filter(({ isTold }) => !isTold));
+  const taken = Array.from(planned).filter(isTaken);
+  for (const task of taken) task.route = null;
+  return taken;
 }
 
 /** The told stops with the planned ones beside those beside which they were. */
@@ -227,3 +228,5 @@ function mergeInOrder(before: readonly Stop[], told: readonly Stop[], planned: R
 }
 
 const isSame = (a: Stop, b: Stop) => a.isPickup === b.isPickup && a.task.order.id === b.task.order.id;
+
+export const pickupOf = ({ pickup }: OpenOrder) => `${pickup.lat},${pickup.lng}`;

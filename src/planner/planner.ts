@@ -1,6 +1,6 @@
 import type { Point } from '../geo/point.ts';
-import { passOver } from './pass.ts';
-import { Plan } from './plan.ts';
+import { mostUrgent, passOver } from './pass.ts';
+import { Plan, pickupOf } from './plan.ts';
 import { Task } from './route.ts';
 import { tellOf, toldStop } from './telling.ts';
 import type { Estimate, OpenOrder, PlannedDriver, Rules, Tell, ToldStop, Wait } from './types.ts';
@@ -41,7 +41,7 @@ export class Planner {
     else plan.demand.note(order.pickup, nowMs);
     const task = new Task(order, plan.rules);
     plan.tasks.set(order.id, task);
-    plan.pickups.add(task);
+    plan.pickups.add(pickupOf(order), task);
     // Behind orders that nobody has room for it waits for the pass, in which the most urgent come first.
     task.isTried = plan.unplanned === 0;
     if (!task.isTried || !plan.insert(task)) plan.unplanned++;
@@ -54,7 +54,7 @@ export class Planner {
     if (!task) return;
     plan.takeOut(task);
     plan.tasks.delete(orderId);
-    plan.pickups.remove(task);
+    plan.pickups.delete(pickupOf(task.order), task);
   }
 
   /** Adds a driver, or says what changed: position, free at, duty, what they were told. */
@@ -97,7 +97,8 @@ export class Planner {
     plan.unplanned = unplanned.length;
     const isFirst = ({ isTried, order }: Task) => !isTried || driverIds.some((id) => plan.rules.mayCarry(id, order.id));
     const first = unplanned.filter(isFirst);
-    for (const task of isAgain ? mostUrgent(unplanned, new Set(first), nowMs, most) : first.slice(0, most)) {
+    const tried = isAgain ? mostUrgent(unplanned, nowMs, new Set(first)) : first;
+    for (const task of tried.slice(0, most)) {
       task.isTried = true;
       if (plan.insert(task)) plan.unplanned--;
       if (isOver()) break;
@@ -180,11 +181,4 @@ export class Planner {
     this.#plan.walk.nowMs = nowMs;
     return this.#plan;
   }
-}
-
-/** Some tasks, those of `first` before all others, and then the most urgent ones. */
-function mostUrgent(tasks: readonly Task[], first: ReadonlySet<Task>, nowMs: number, most: number): Task[] {
-  const costs = tasks.map((task) => ({ task, cost: first.has(task) ? Number.MAX_VALUE : task.costAt(nowMs) }));
-  costs.sort((a, b) => b.cost - a.cost);
-  return costs.slice(0, most).map(({ task }) => task);
 }

@@ -1,10 +1,8 @@
-import type { Plan } from './plan.ts';
+import { LEAST_GAIN, type Plan } from './plan.ts';
 import type { Route, Stop, Task } from './route.ts';
 
 /** Most orders that are taken out of the plan at once, to be put in another way: about 1 ms. */
 const PLANNER_RUIN_ORDERS = 7;
-
-const LEAST_GAIN = 1e-6;
 
 type Before = { readonly stops: Stop[]; readonly toldEnd: number; readonly changes: number; readonly cost: number };
 

@@ -1,3 +1,4 @@
+import { Groups } from '../domain/groups.ts';
 import type { ExpectedOrders } from '../domain/idle-wait.ts';
 import type { Tier } from '../domain/tier.ts';
 import { below, DOOR_STOP_MS, PLANNER_LOOK_MS, STORE_STOP_MS } from '../limits.ts';
@@ -57,7 +58,7 @@ export class PlannerView {
   /** Drivers who came, moved or became free, for whom orders that nobody could take are tried. */
   readonly #came = new Set<string>();
   /** By order, whom the gate refused since the last pass. */
-  readonly #refused = new Map<string, Set<string>>();
+  readonly #refused = new Groups<string, string>();
   #nowMs = 0;
   #retriedMs = 0;
   #expected: readonly ExpectedOrders[] = [];
@@ -111,9 +112,7 @@ export class PlannerView {
    * the next pass it means another one.
    */
   refused(orderId: string, driverId: string): void {
-    const others = this.#refused.get(orderId);
-    if (others) others.add(driverId);
-    else this.#refused.set(orderId, new Set([driverId]));
+    this.#refused.add(orderId, driverId);
   }
 
   /** Brings drivers over at once who were just told of something. */
@@ -302,7 +301,7 @@ export class PlannerView {
   #mayCarry(driverId: string, orderId: string): boolean {
     const known = this.#drivers.get(driverId);
     const order = this.#orders.get(orderId);
-    if (!known || !order || this.#refused.get(orderId)?.has(driverId)) return false;
+    if (!known || !order || this.#refused.of(orderId).has(driverId)) return false;
     return this.#matcher.planned.mayCarry(driverId, known.stops, order, this.#nowMs);
   }
 }

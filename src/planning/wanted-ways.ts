@@ -1,3 +1,4 @@
+import { Groups } from '../domain/groups.ts';
 import type { Place } from '../planner/place.ts';
 import { cellOf } from './road-table.ts';
 import type { TableOfPlaces } from './router.ts';
@@ -10,18 +11,14 @@ export type Way = { readonly from: Place; readonly to: Place };
 /** Ways of which the road is to be asked for, the first noted first, one for each pair of cells. */
 export class WantedWays {
   #ways: Way[] = [];
-  readonly #known = new Map<number, Set<number>>();
+  readonly #known = new Groups<number, number>();
 
   note(from: Place, to: Place): void {
     if (this.#ways.length >= MAX_WANTED_WAYS) return;
-    const cell = cellOf(from);
-    let known = this.#known.get(cell);
-    if (!known) {
-      known = new Set();
-      this.#known.set(cell, known);
-    }
-    const size = known.size;
-    if (known.add(cellOf(to)).size > size) this.#ways.push({ from, to });
+    const [fromCell, toCell] = [cellOf(from), cellOf(to)];
+    if (this.#known.of(fromCell).has(toCell)) return;
+    this.#known.add(fromCell, toCell);
+    this.#ways.push({ from, to });
   }
 
   /** All that were noted since the last time. */

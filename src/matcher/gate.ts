@@ -11,19 +11,6 @@ import { canDoFrom } from './trip.ts';
 /** Meters by which a driver may be beyond the radius when it is asked again: a search rounds otherwise. */
 const REACH_ROUNDING_METERS = 0.01;
 
-/** Why a driver may not be given an order now. */
-export type Refusal =
-  | 'unknown'
-  | 'off_duty'
-  | 'silent'
-  | 'set_aside'
-  | 'no_room'
-  | 'not_qualified'
-  | 'vehicle_too_small'
-  | 'gave_it_back'
-  | 'out_of_reach'
-  | 'shift_too_short';
-
 /**
  * The one place where it is judged whether a driver may be given an order, whoever chose them: the search for a
  * new order, the sweep, the planner. It reads what is known at that moment and is asked in the same turn in
@@ -38,20 +25,15 @@ export class Gate {
     this.#tiers = tiers;
   }
 
-  /** The first reason that speaks against it; undefined where the driver may be given the order. */
-  refusal(driverId: string, query: DriverQuery, order: ClaimedOrder): Refusal | undefined {
+  allows(driverId: string, query: DriverQuery, order: ClaimedOrder): boolean {
     const drivers = this.#drivers;
     const slot = drivers.slots.get(driverId);
-    if (slot === undefined) return 'unknown';
-    if (drivers.duty[slot] === 0) return 'off_duty';
-    if (drivers.setAsideUntil.has(slot)) return 'set_aside';
-    if (!drivers.hasRoom(slot)) return 'no_room';
-    if (drivers.index.members.stamp(slot) < query.nowMs - POSITION_FRESH_MS) return 'silent';
-    if ((drivers.tierBits(slot) & this.#tiers.bit(query.tierId)) === 0) return 'not_qualified';
-    if (!carries(drivers.vehicleOf(slot), query.size ?? DEFAULT_SIZE)) return 'vehicle_too_small';
-    if (query.exclude?.has(driverId)) return 'gave_it_back';
-    if (!this.#isInReach(slot, query)) return 'out_of_reach';
-    return this.#endsInShift(slot, query, order) ? undefined : 'shift_too_short';
+    // Who is off duty or set aside has no room.
+    if (slot === undefined || !drivers.hasRoom(slot)) return false;
+    if (drivers.index.members.stamp(slot) < query.nowMs - POSITION_FRESH_MS) return false;
+    if ((drivers.tierBits(slot) & this.#tiers.bit(query.tierId)) === 0) return false;
+    if (!carries(drivers.vehicleOf(slot), query.size ?? DEFAULT_SIZE) || query.exclude?.has(driverId)) return false;
+    return this.#isInReach(slot, query) && this.#endsInShift(slot, query, order);
   }
 
   /** Whether the driver, or a stop that they still make, is within the radius. */

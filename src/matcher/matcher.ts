@@ -203,7 +203,7 @@ export class Matcher {
   nearest(query: DriverQuery & Partial<NewClaim>): FoundDriver | undefined {
     const order = { orderId: '', ...query };
     const found = this.nearestOfBoth(query, poolOrderOf(order));
-    return found && this.gate.refusal(found.driverId, query, claimedOf(order)) === undefined ? found : undefined;
+    return found && this.gate.allows(found.driverId, query, claimedOf(order)) ? found : undefined;
   }
 
   /**
@@ -568,7 +568,7 @@ export class Matcher {
     const tier = order && this.tiers.get(order.tierId);
     if (!tier || this.waiting.holdOf(order) !== null || this.assigning.has(orderId)) return false;
     const claimed = claimedOf(order);
-    if (this.gate.refusal(driverId, queryFor(order, tier, nowMs), claimed) !== undefined) return false;
+    if (!this.gate.allows(driverId, queryFor(order, tier, nowMs), claimed)) return false;
     if (later) this.wakeOrder(later, nowMs);
     this.drivers.claim(driverId, claimed);
     this.waiting.hide(orderId);

@@ -1,17 +1,14 @@
-import type { Plan } from './plan.ts';
-import { PLANNER_MAX_STOPS } from './plan.ts';
+import { LEAST_GAIN, PLANNER_MAX_STOPS, type Plan } from './plan.ts';
 import { bestOrder } from './reorder.ts';
 import type { Route, Stop, Task } from './route.ts';
 import { ANYONE } from './types.ts';
-
-const LEAST_GAIN = 1e-6;
 
 /** Puts one task where it costs less, another driver's route included; true where that changed anything. */
 export function relocate(plan: Plan, task: Task): boolean {
   const { route } = task;
   if (!route) return false;
-  const { stops, cost, toldEnd, changes } = route;
   if (!plan.isAllowed(route)) return false;
+  const { stops, cost, toldEnd, changes } = route;
   const routes = task.seen.unseen(route, plan.candidates(task).add(route), plan.nowMs);
   if (routes.length === 0) return false;
   plan.takeOut(task);

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Fleet } from '../../src/planner/fleet.ts';
+import { relocate } from '../../src/planner/improve.ts';
 import { cheapestInsertion, withInserted } from '../../src/planner/insertion.ts';
+import { Plan } from '../../src/planner/plan.ts';
 import { Planner } from '../../src/planner/planner.ts';
 import { bestOrder } from '../../src/planner/reorder.ts';
 import { Route, type Stop, Task } from '../../src/planner/route.ts';
@@ -161,6 +163,16 @@ it('gives who was told of parcels further ones only where no promise is broken t
     }),
     { numRuns: runs(100, 300) },
   );
+});
+
+it('a late order goes to a nearer driver, however much later it is since its route was made', () => {
+  const plan = new Plan(RULES);
+  plan.putDriver(driver('far', { place: at(9_000, 0) }), []);
+  const task = new Task(order('late', { dueMs: 0 }), RULES);
+  plan.insert(task);
+  plan.putDriver(driver('near'), []);
+  plan.walk.nowMs = 60 * MINUTE_MS;
+  expect([relocate(plan, task), task.route?.driver.id]).toEqual([true, 'near']);
 });
 
 it('a route that is gone lets go of those that it was compared with', () => {

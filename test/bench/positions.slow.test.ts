@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RUN_MS, STEP_MS } from '../harness/patience.ts';
 import { hasRedis } from '../harness/redis.ts';
-import { runBenchmark } from './sockets-run.ts';
+import { runBenchmark } from './run-benchmark.ts';
 
 test('every report of a small run is taken, followed up and written', { timeout: RUN_MS + STEP_MS }, async () => {
   const printed = await runBenchmark('positions', '200', '2');

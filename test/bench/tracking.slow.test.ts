@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RUN_MS, STEP_MS } from '../harness/patience.ts';
-import { runBenchmark } from './sockets-run.ts';
+import { runBenchmark } from './run-benchmark.ts';
 
 test('every page of a small run hears of every event once', { timeout: RUN_MS + STEP_MS }, async () => {
   const printed = await runBenchmark('tracking', '100');

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { FleetDriver } from '../../src/domain/driver.ts';
 import type { TierId } from '../../src/domain/tier.ts';
 import { MAX_TIERS, POSITION_FRESH_MS, WAY_METERS_PER_MINUTE } from '../../src/limits.ts';
-import { AGE_DECIDES_MS, AGE_STEP_MS, WAIT_FACTOR } from '../../src/matcher/cost.ts';
+import { WAIT_FACTOR } from '../../src/matcher/cost.ts';
 import { SET_ASIDE_MS } from '../../src/matcher/drivers.ts';
 import { Matcher, type WaitingOrder } from '../../src/matcher/matcher.ts';
 import { displaced } from '../geo/places.ts';
@@ -36,13 +36,6 @@ const query = (changes: Partial<Parameters<Matcher['nearest']>[0]> = {}) => ({
 });
 
 describe('the nearest driver', () => {
-  it('is found across the antimeridian and over a pole', () => {
-    put('east', 0, { position: { lat: -17, lng: 179.99, atMs: NOW } });
-    put('pole', 0, { position: { lat: 89.99, lng: 100, atMs: NOW } });
-    expect(matcher.nearest(query({ point: { lat: -17, lng: -179.99 } }))?.driverId).toBe('east');
-    expect(matcher.nearest(query({ point: { lat: 89.99, lng: -80 } }))?.driverId).toBe('pole');
-  });
-
   it('was heard from within POSITION_FRESH_MS, to the millisecond', () => {
     put('a', 0, { position: { ...STORE, atMs: NOW - POSITION_FRESH_MS } });
     wait('one');
@@ -98,24 +91,6 @@ describe('a driver set aside', () => {
 });
 
 describe('the waiting order for a driver', () => {
-  it('is the one of least minutes of way less weighted minutes of waiting', () => {
-    put('a', 0, { tierIds: ['standard', 'priority'] });
-    const waitAt = (orderId: string, minutesOfWay: number, waitedMinutes: number, tierId = 'standard') =>
-      wait(orderId, {
-        tierId,
-        point: displaced(STORE, 0, minutesOfWay * WAY_METERS_PER_MINUTE),
-        sinceMs: NOW - waitedMinutes * MINUTE,
-      });
-    waitAt('old', 6, 8);
-    waitAt('near', 1, 0);
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('near');
-    // Waiting catches up with the five minutes of way.
-    waitAt('older', 6, 5 / WAIT_FACTOR + 0.5);
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('older');
-    waitAt('urgent', 6, 3, 'priority');
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('urgent');
-  });
-
   it('is of two with the same cost the nearer one, then the one with the smaller id', () => {
     put('a', 0);
     wait('equal-2');
@@ -129,34 +104,6 @@ describe('the waiting order for a driver', () => {
     wait('a-farther-one', { ...way, sinceMs: NOW - 2 * MINUTE });
     matcher.unwait('equal-0');
     expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('equal-1');
-  });
-
-  it('is a late one before all others, however far, and of late ones the one of more whole hours', () => {
-    put('a', 0, { tierIds: ['standard', 'priority'] });
-    wait('here', { sinceMs: NOW - 100 * MINUTE });
-    const far = displaced(STORE, 0, 19_000);
-    wait('far', { point: far, sinceMs: NOW - AGE_DECIDES_MS });
-    expect(matcher.bestWaitingFor('a', NOW - 1)?.orderId).toBe('here');
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('far');
-    wait('late-here', { sinceMs: NOW - AGE_DECIDES_MS - AGE_STEP_MS + 1 });
-    wait('far-hour', { point: far, sinceMs: NOW - AGE_DECIDES_MS - AGE_STEP_MS + 1 });
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('late-here');
-    wait('far-hour', { point: far, sinceMs: NOW - AGE_DECIDES_MS - AGE_STEP_MS });
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('far-hour');
-    wait('urgent', { tierId: 'priority', sinceMs: NOW - AGE_DECIDES_MS / 2 });
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('urgent');
-  });
-
-  it('is found among a hundred thousand others, near and far', () => {
-    put('a', 0);
-    for (let i = 0; i < 100_000; i++) {
-      const point = { lat: STORE.lat + (i % 317) * 1e-4, lng: STORE.lng + (i % 311) * 1e-4 };
-      wait(`order-${i}`, { point, sinceMs: NOW - ((i * 7919) % 100_003) });
-    }
-    wait('first', { sinceMs: NOW - 2_000_000, point: { lat: STORE.lat + 0.03, lng: STORE.lng } });
-    wait('far', { sinceMs: NOW - AGE_DECIDES_MS, point: { lat: -30, lng: 100 } });
-    expect(matcher.bestWaitingFor('a', NOW)?.orderId).toBe('first');
-    expect(matcher.waitingCountOf('store')).toBe(100_002);
   });
 });
 
@@ -173,22 +120,6 @@ describe('the reason an order waits', () => {
     expect(matcher.whyWaiting('one')).toBe('none_in_radius');
     put('van', 5, { vehicle: 'car' });
     expect(matcher.whyWaiting('one')).toBe('no_vehicle');
-  });
-
-  it('is that it was given back where the only driver for it, or the only one in reach, has done so', () => {
-    wait('one', { excludedDriverIds: new Set(['gave-back']) });
-    put('gave-back', 0, { onDuty: false });
-    expect(matcher.whyWaiting('one')).toBe('no_driver_on_duty');
-    put('other-tier', 0, { tierIds: ['priority'] });
-    expect(matcher.whyWaiting('one')).toBe('none_qualified');
-    put('gave-back', 0);
-    expect(matcher.whyWaiting('one')).toBe('given_back');
-    put('busy', 0, { carried: [carrying('other')] });
-    expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
-    put('far', 5);
-    expect(matcher.whyWaiting('one')).toBe('given_back');
-    put('gave-back', 0, { carried: [carrying('another')] });
-    expect(matcher.whyWaiting('one')).toBe('none_in_radius');
   });
 });
 

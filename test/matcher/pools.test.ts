@@ -215,10 +215,4 @@ describe('a driver who carries nothing', () => {
       'van',
     ]);
   });
-
-  it('gets none whose trip ends after they go home', () => {
-    put('a', 100, { onDutyUntilMs: NOW + 10 * MINUTE });
-    expect(claim('far', { dropoff: doorAt(8_000) })).toBeUndefined();
-    expect(claim('near', { dropoff: doorAt(500) })?.driverId).toBe('a');
-  });
 });

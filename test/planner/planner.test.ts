@@ -223,16 +223,6 @@ describe('telling', () => {
     expect(tell?.orders.map(({ id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
   });
 
-  it('never asks a driver who may not carry the order', () => {
-    const planner = new Planner({ ...RULES, mayCarry: (driverId) => driverId !== 'near' });
-    planner.putDriver(driver('near'), 0);
-    planner.putDriver(driver('far', { place: at(9_000, 0) }), 0);
-    planner.putOrder(order('order'), 0);
-    planner.begin(0);
-    while (planner.step());
-    expect(planner.due(0, 1_000).map(({ driverId }) => driverId)).toEqual(['far']);
-  });
-
   it.each([
     { who: 'are idle', told: undefined },
     { who: 'have enough to do', told: order('told', { pickup: at(0, 500), dropoff: at(4_000, 500) }) },
@@ -249,21 +239,6 @@ describe('telling', () => {
 });
 
 describe('an open order', () => {
-  it('has its driver and its times, and none where nobody can take it', () => {
-    const planner = new Planner(RULES);
-    planner.putOrder(order('order', { readyMs: 10 * MINUTE_MS }), 0);
-    expect(planner.estimate('order')).toEqual({ driverId: null });
-    planner.putDriver(driver('driver'), 0);
-    planner.begin(0);
-    while (planner.step());
-    const way = (3_000 * 1.35 * MINUTE_MS) / 400;
-    const doorMs = 12 * MINUTE_MS + way + MINUTE_MS;
-    const estimate = planner.estimate('order');
-    expect(estimate).toMatchObject({ driverId: 'driver', pickupMs: 10 * MINUTE_MS });
-    expect(estimate && 'doorMs' in estimate && estimate.doorMs).toBeCloseTo(doorMs, 0);
-    expect(planner.estimate('unknown')).toBeUndefined();
-  });
-
   it('goes to another driver when its own leaves, and away when it is dropped', () => {
     const planner = new Planner(RULES);
     planner.putDriver(driver('near'), 0);

@@ -146,7 +146,10 @@ export const DRIVER_EN = {
 
   // The route.
   route: { one: 'Then 1 more stop', other: 'Then {count} more stops' },
-  routeTotal: 'Route: {orders} orders, {stops} stops · {earned}',
+  routeTotal: {
+    one: 'Route: {orders} orders, 1 stop · {earned}',
+    other: 'Route: {orders} orders, {count} stops · {earned}',
+  },
   stopPickup: 'Pick up at {name}',
   stopDropoff: 'Deliver to {name}',
   stopDropoffUnnamed: 'Deliver',

@@ -66,7 +66,7 @@ export const DRIVER_ES: Catalogue<DriverText> = {
     'Esta página no puede ver tu ubicación, así que no te llegan pedidos. Permite la “Ubicación” en los ajustes del navegador.',
   positionUnavailable: 'No se encuentra tu posición, así que no te llegan pedidos. ¿Está activada la ubicación?',
   positionRough:
-    'Tu teléfono solo dice más o menos dónde estás, así que pueden llegarte pedidos de lejos. Activa «Ubicación precisa» para este navegador en los ajustes del teléfono.',
+    'Tu teléfono solo dice más o menos dónde estás, así que pueden llegarte pedidos de lejos. Activa “Ubicación precisa” para este navegador en los ajustes del teléfono.',
   clockSlow: {
     one: 'El reloj de este teléfono va 1 minuto atrasado. Esta página lo corrige. Pon la hora automática en el teléfono.',
     other:
@@ -146,7 +146,10 @@ export const DRIVER_ES: Catalogue<DriverText> = {
 
   // The route.
   route: { one: 'Luego 1 parada más', other: 'Luego {count} paradas más' },
-  routeTotal: 'Ruta: {orders} pedidos, {stops} paradas · {earned}',
+  routeTotal: {
+    one: 'Ruta: {orders} pedidos, 1 parada · {earned}',
+    other: 'Ruta: {orders} pedidos, {count} paradas · {earned}',
+  },
   stopPickup: 'Recoger en {name}',
   stopDropoff: 'Entregar a {name}',
   stopDropoffUnnamed: 'Entregar',

@@ -230,5 +230,5 @@ function detailOf(say: Say, { kind }: Stop, order: DriverOrder): string {
 export function routeTotal(say: Say, stops: readonly Stop[], orders: readonly DriverOrder[]): string | null {
   if (orders.length < 2) return null;
   const cents = orders.reduce((sum, { driver_payout_cents }) => sum + driver_payout_cents, 0);
-  return say('routeTotal', { orders: orders.length, stops: stops.length, earned: money(cents) });
+  return say('routeTotal', { orders: orders.length, count: stops.length, earned: money(cents) });
 }

@@ -30,7 +30,9 @@ export function clock(say: Say, iso: string | null | undefined): string | null {
   if (Number.isNaN(time.getTime())) return null;
   const isToday = time.toDateString() === new Date().toDateString();
   const day = isToday ? {} : ({ weekday: 'short' } as const);
-  return new Intl.DateTimeFormat(say('locale'), { ...day, hour: 'numeric', minute: '2-digit' }).format(time);
+  const format = new Intl.DateTimeFormat(say('locale'), { ...day, hour: 'numeric', minute: '2-digit' });
+  // No line ends between "3:24" and "PM".
+  return format.format(time).replace(/(\d) /, '$1\u00a0');
 }
 
 /** That the phone's clock is wrong by minutes; null where it is not. */

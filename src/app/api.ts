@@ -166,7 +166,7 @@ function subscribe(
     driverFreed: (driverId) => driverLive.driverChanged(driverId),
     // Whether the position came over the socket, by a request, from a tracking app or from another process.
     driverMoved: (position) => driverLive.driverMoved(position),
-    tokenChanged: (driverId) => driverLive.tokenChanged(driverId),
+    tokenChanged: (driverId) => driverLive.driverChanged(driverId),
     everythingChanged: () => driverLive.everythingChanged(),
   });
   events.subscribe({ driverFreed: (driverId) => dispatch.redispatch.driverAvailable(driverId) });

@@ -193,10 +193,6 @@ export function createDriverLive(parts: {
     reader.forget(data.driverId);
   }
 
-  function readAgain(driverId: string): void {
-    if (signedIn.has(driverId)) void reader.request(driverId);
-  }
-
   function driverMoved(at: DriverPosition): void {
     const data = signedIn.get(at.driverId)?.data;
     if (!data) return;
@@ -221,15 +217,18 @@ export function createDriverLive(parts: {
       message,
       closed,
     } satisfies SocketBehaviour<DriverSession>,
-    /** Sends the driver's state again. Costs nothing where the driver is not connected here; never throws. */
-    driverChanged: readAgain,
+    /**
+     * Sends the driver's state again, or closes a socket that signed in with a token of before. Costs nothing where the
+     * driver is not connected here; never throws.
+     */
+    driverChanged(driverId: string) {
+      if (signedIn.has(driverId)) void reader.request(driverId);
+    },
     /**
      * Sends the driver's state again where they have come to a place that shows more of it. Costs a look into a map
      * where nothing is withheld; never throws.
      */
     driverMoved,
-    /** The driver has another token: a socket that signed in with the one before is closed. Never throws. */
-    tokenChanged: readAgain,
     /** Reads the state of every connected driver again, for when notices may have been missed. */
     everythingChanged() {
       for (const driverId of signedIn.keys()) void reader.request(driverId);

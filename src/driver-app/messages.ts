@@ -144,6 +144,9 @@ export function seesCustomer({ status, pickup }: Pick<DriverOrder, 'status' | 'p
 }
 
 function orderOnWire(order: DriverOrder, isCustomerShown: boolean) {
+  const { address, lat, lng, instructions } = order.pickup;
+  const { line1, city, state, zip } = order.dropoff;
+  const customer = isCustomerShown ? order.dropoff : NOBODY;
   return {
     id: order.id,
     status: order.status,
@@ -153,25 +156,22 @@ function orderOnWire(order: DriverOrder, isCustomerShown: boolean) {
     store_name: order.storeName,
     deliver_by: new Date(order.carried.deliverByMs).toISOString(),
     items: isCustomerShown ? order.items.map(({ name, quantity }) => ({ name, quantity })) : null,
-    pickup: {
-      address: order.pickup.address,
-      lat: order.pickup.lat,
-      lng: order.pickup.lng,
-      instructions: order.pickup.instructions,
-    },
+    pickup: { address, lat, lng, instructions },
     dropoff: {
-      name: isCustomerShown ? order.dropoff.name : null,
-      phone: isCustomerShown ? order.dropoff.phone : null,
-      line1: order.dropoff.line1,
-      line2: isCustomerShown ? order.dropoff.line2 : null,
-      city: order.dropoff.city,
-      state: order.dropoff.state,
-      zip: order.dropoff.zip,
-      instructions: isCustomerShown ? order.dropoff.instructions : null,
-      leave_at_door: isCustomerShown ? order.dropoff.leaveAtDoor : null,
+      name: customer.name,
+      phone: customer.phone,
+      line1,
+      line2: customer.line2,
+      city,
+      state,
+      zip,
+      instructions: customer.instructions,
+      leave_at_door: customer.leaveAtDoor,
     },
   };
 }
+/** A customer whom the driver is not told yet. */
+const NOBODY = { name: null, phone: null, line2: null, instructions: null, leaveAtDoor: null };
 
 export type DriverErrorCode = 'malformed' | 'hello_first' | 'already_signed_in' | 'rate_limited' | 'unavailable';
 

@@ -15,7 +15,6 @@ const POLICY_VIOLATION = 1008;
 export type DriverSession = {
   /** Until the driver has signed in, and their own counts. */
   readonly allowance: Allowance;
-  readonly address: string;
   readonly network: string;
   phase: 'new' | 'signing_in' | 'signed_in' | 'closed';
   driverId: string | null;
@@ -38,7 +37,6 @@ export type DriverSocket = LiveSocket<DriverSession>;
 
 export function newSession(address: string, nowMs: number): DriverSession {
   return {
-    address,
     network: networkOf(address),
     allowance: new Allowance(DRIVER_MESSAGE_BURST, DRIVER_MESSAGES_PER_SECOND, nowMs),
     phase: 'new',

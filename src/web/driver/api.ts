@@ -66,10 +66,11 @@ export class DriverApi {
     const step = action.kind === 'deliver' && !action.photo ? 'deliver-without-photo' : action.kind;
     const path = `/driver/orders/${encodeURIComponent(action.orderId)}/${step}`;
     const stamp = { action_id: action.id, captured_at: action.capturedAt };
+    const said = JSON.stringify({ ...stamp, reason: action.reason ?? undefined });
     const startedMs = performance.now();
     const reply = action.photo
       ? await this.#ask('POST', `${path}?${new URLSearchParams(stamp)}`, action.photo, PHOTO_DEADLINE_MS, signal)
-      : await this.#ask('POST', path, JSON.stringify(withReason(stamp, action.reason)), REQUEST_MS, signal);
+      : await this.#ask('POST', path, said, REQUEST_MS, signal);
     if (reply) return meaningOf(reply.status, reply.body, reply.retryAfterSeconds);
     return { kind: 'later', isSlow: !signal.aborted && performance.now() - startedMs >= SLOW_UPLOAD_MS };
   }
@@ -96,10 +97,6 @@ export class DriverApi {
       return null;
     }
   }
-}
-
-function withReason(stamp: Record<string, string>, reason: string | null): Record<string, string> {
-  return reason === null ? stamp : { ...stamp, reason };
 }
 
 function isOurs({ body }: Reply): boolean {

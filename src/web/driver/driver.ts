@@ -1,5 +1,5 @@
 import { below, PROOF_DROPOFF_METERS } from '../../limits.ts';
-import { byId, element } from '../shared/dom.ts';
+import { byId } from '../shared/dom.ts';
 import { allowSound, isMute, keepAwake, ring } from './alert.ts';
 import { DriverApi } from './api.ts';
 import { clockAheadMs, nowMs, startClock } from './clock.ts';
@@ -94,17 +94,13 @@ function show(): void {
     clock: clockWords(say, clockAheadMs()),
     refusal: refused ? refusalWords(say, refused, isLost ? refused.storeName : null) : (notices[0] ?? null),
     refusedId: refused?.id ?? null,
-    photos: withPhoto(refused ? [refused] : leftBehind),
+    photos: (refused ? [refused] : leftBehind).filter((action) => action.photo !== null),
     leftBehind: leftBehindWords(say, leftBehind),
     gained,
     photo: photo.of(door),
     day: session?.day ?? null,
   });
   sayChange(next, slow.length > 0);
-}
-
-function withPhoto(actions: readonly Action[]): readonly Action[] {
-  return actions.filter(({ photo: taken }) => taken !== null);
 }
 
 /** Time since the phone's clock showed `ms`, which is that of the phone's positions too. */
@@ -443,13 +439,8 @@ function listen(): void {
 }
 
 function offerHours(): void {
-  const option = (value: number, text: string) => {
-    const made = element('option', text);
-    made.setAttribute('value', String(value));
-    return made;
-  };
-  const hours = DUTY_HOURS.map((count) => option(count, say('dutyHours', { count })));
-  byId('duty-hours').append(option(0, say('dutyOpen')), ...hours);
+  const hours = DUTY_HOURS.map((count) => new Option(say('dutyHours', { count }), String(count)));
+  byId('duty-hours').append(new Option(say('dutyOpen'), '0'), ...hours);
 }
 
 async function main(): Promise<void> {

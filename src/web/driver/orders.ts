@@ -93,14 +93,8 @@ export class Orders {
     const seen = ordersAt(before, this.#door);
     const orders = told.orders.flatMap((each) => {
       const order = notBefore(each, this.#progress.get(each.id));
-      return order
-        ? [
-            withKnownCustomer(
-              order,
-              before.find(({ id }) => id === order.id),
-            ),
-          ]
-        : [];
+      const known = before.find(({ id }) => id === each.id);
+      return order ? [withKnownCustomer(order, known)] : [];
     });
     this.#state = { ...told, orders };
     this.#keep();

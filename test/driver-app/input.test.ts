@@ -13,21 +13,13 @@ function problems(body: JsonObject): string[] {
 }
 
 describe('a driver’s duty', () => {
-  const validateDuty = (body: JsonObject) => validate(validators.driverDuty, body);
-
-  it('is on or off', () => {
-    expect(validateDuty({ on_duty: true, more: 1 })).toMatchObject({ ok: { on_duty: true } });
-    expect(validateDuty({ on_duty: false })).toEqual({ ok: { on_duty: false } });
+  it.each([true, false])('is %s', (on_duty) => {
+    expect(validate(validators.driverDuty, { on_duty, more: 1 })).toMatchObject({ ok: { on_duty } });
   });
 
-  it.each([null, 'true', 1, 0, [], {}])('is not %j', (on_duty) => {
-    expect(validateDuty({ on_duty })).toEqual({
-      fields: [{ field: 'on_duty', message: 'must be true or false' }],
-    });
-  });
-
-  it('must be said', () => {
-    expect(validateDuty({})).toEqual({ fields: [{ field: 'on_duty', message: 'is required' }] });
+  it.each([undefined, null, 'true', 1, 0, [], {}])('is not %j', (on_duty) => {
+    const message = on_duty === undefined ? 'is required' : 'must be true or false';
+    expect(validate(validators.driverDuty, { on_duty })).toEqual({ fields: [{ field: 'on_duty', message }] });
   });
 });
 

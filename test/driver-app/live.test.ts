@@ -117,19 +117,15 @@ describe('signing in', () => {
     expect(find).toHaveBeenCalledTimes(1);
   });
 
-  it('tells a phone to come back where the token cannot be looked up', async () => {
-    find.mockRejectedValueOnce(new Error('down'));
-    const socket = await signedIn();
-    expect(socket.closed?.code).toBe(1013);
-    expect(failures).toHaveLength(1);
-  });
-
-  it('tells a phone to come back whose token cannot be looked up among too many unknown ones', async () => {
-    find.mockRejectedValueOnce(new ServiceError('unavailable', 'Not now.'));
+  it.each([
+    ['', new Error('down'), 1],
+    [' among too many unknown ones', new ServiceError('unavailable', 'Not now.'), 0],
+  ])('tells a phone to come back whose token cannot be looked up%s', async (_when, error, failed) => {
+    find.mockRejectedValueOnce(error);
     const socket = await signedIn();
     expect(socket.closed?.code).toBe(1013);
     expect(find).toHaveBeenCalledWith(hashSecret(TOKEN));
-    expect(failures).toEqual([]);
+    expect(failures).toHaveLength(failed);
   });
 
   it('takes nothing before the hello is answered', async () => {

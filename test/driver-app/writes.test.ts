@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/domain/ids.ts';
+import type { ProofPhotos } from '../../src/driver-app/action-routes.ts';
 import { ordersCancel } from '../../src/http/routes/orders-cancel.ts';
 import { createStoreRates } from '../../src/http/store-rate.ts';
+import { PhotoStorageError, photoFailureCause } from '../../src/photos/photo-storage.ts';
 import { StatementGivenUp } from '../../src/postgres/deadline.ts';
 import type { RetailerKey } from '../../src/store/accounts/retailers.ts';
 import type { Route } from '../../src/transport/route.ts';
@@ -13,7 +15,7 @@ const DRIVER = newId();
 const SECRET_VALUE = 'Ada Lovelace';
 
 /** Every route that writes, over tables that do `write` whatever they are asked. */
-function writingRoutes(write: () => Promise<never>, discarded: string[] = []): Route[] {
+function writingRoutes(write: () => Promise<never>, photos: Partial<ProofPhotos> = {}): Route[] {
   return [
     ordersCancel({
       stores: letIn({ retailerId: newId() } as RetailerKey),
@@ -25,8 +27,9 @@ function writingRoutes(write: () => Promise<never>, discarded: string[] = []): R
       actions: { ...actionsBy(write), setDuty: write },
       photos: {
         store: async () => ({ kind: 'stored', name: 'photo', isBlank: false }),
-        discard: async (name) => void discarded.push(name),
+        discard: async () => undefined,
         failureCause: () => null,
+        ...photos,
       },
     }),
   ];
@@ -131,8 +134,23 @@ describe('the photo of a delivery', () => {
     ['is kept where an order may have it', new StatementGivenUp('DEADLINE_SENT'), []],
   ])('%s', async (_what, error, expected) => {
     const discarded: string[] = [];
-    const { url } = await startServer({ routes: writingRoutes(() => Promise.reject(error), discarded) });
+    const discard = async (name: string) => void discarded.push(name);
+    const { url } = await startServer({ routes: writingRoutes(() => Promise.reject(error), { discard }) });
     await send(url, WRITES.at(-1) as Write);
     expect(discarded).toEqual(expected);
+  });
+
+  test.each([
+    ['ENOSPC', ': the disk is full'],
+    ['NoSuchBucket', ': there is no such bucket'],
+    ['Unknown', ''],
+  ])('that is not stored for %s is a 503 that says why', async (code, why) => {
+    const photos = { store: () => Promise.reject(new PhotoStorageError(code)), failureCause: photoFailureCause };
+    const { url } = await startServer({
+      routes: writingRoutes(() => Promise.reject(new Error('was written')), photos),
+    });
+    const { status, message } = await send(url, WRITES.at(-1) as Write);
+    const said = `The photo could not be stored${why}. Nothing was changed; keep it and try again.`;
+    expect([status, message]).toEqual([503, said]);
   });
 });

@@ -261,14 +261,6 @@ describe('changes', () => {
     expect(findById).not.toHaveBeenCalled();
   });
 
-  it('that were told twice are published once', async () => {
-    const socket = await opened();
-    order = assigned();
-    await tracking.orderChanged(ORDER_ID);
-    await tracking.orderChanged(ORDER_ID);
-    expect(sequences(socket)).toEqual([1, 2]);
-  });
-
   it('are read again when the database failed, and nobody is sent anything wrong meanwhile', async () => {
     const socket = await opened();
     order = assigned();
@@ -423,14 +415,6 @@ describe('positions', () => {
     tracking.driverMoved(ORDER_ID, at(40.1));
     await settle();
     expect(isThere()).toEqual([true, false, true]);
-  });
-
-  it('are not published once the order is delivered', async () => {
-    const socket = await watching(delivered());
-    await pass(POSITION_PUBLISH_MS);
-    tracking.driverMoved(ORDER_ID, at(40.7));
-    await pass(10 * POSITION_PUBLISH_MS);
-    expect(lats(socket)).toEqual([]);
   });
 
   it('of a driver who gave the order back are published no more, though memory still holds them as its driver', async () => {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { driverShell } from '../../src/driver-app/shell.ts';
 import { DRIVER_EN, type DriverText } from '../../src/words/driver-en.ts';
-import { DRIVER_ES } from '../../src/words/driver-es.ts';
 import type { Text } from '../../src/words/words.ts';
 
 const WEB = join(import.meta.dirname, '../../src/web/driver');
@@ -14,20 +13,8 @@ const SOURCES = [WEB, join(WEB, '../shared')].flatMap((folder) =>
 );
 const KEYS = Object.keys(DRIVER_EN) as DriverText[];
 const SHELL = driverShell({ script: 's.js', style: 's.css', icon: 'i.svg', touchIcon: 'i.png' }, true);
-/** Texts that are the same in both languages. */
-const SAME: ReadonlySet<string> = new Set(['item', 'miles']);
 
 const forms = (text: Text): string[] => (typeof text === 'string' ? [text] : [text.one, text.other]);
-const namesIn = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).sort();
-
-test('both languages have the same values and forms in each text, and other words', () => {
-  for (const key of KEYS) {
-    const [english, spanish] = [forms(DRIVER_EN[key]), forms(DRIVER_ES[key])];
-    expect(spanish.map(namesIn), key).toEqual(english.map(namesIn));
-    for (const text of [...english, ...spanish]) expect(text.trim(), key).not.toBe('');
-    if (!SAME.has(key)) expect(spanish, key).not.toEqual(english);
-  }
-});
 
 test('every text is spoken somewhere', () => {
   const shell = readFileSync(join(WEB, '../../driver-app/shell.ts'), 'utf8');

@@ -5,44 +5,17 @@ import { ORDER_STATUSES, UNDELIVERABLE_REASONS } from '../../src/domain/order.ts
 import { detail, headline, stageLabel, stageState, stopsText } from '../../src/tracking/sentences.ts';
 import { trackingView } from '../../src/tracking/view.ts';
 import { speakTracking } from '../../src/words/tracking.ts';
-import { TRACKING_EN } from '../../src/words/tracking-en.ts';
 import { TRACKING_ES } from '../../src/words/tracking-es.ts';
 import { acceptedLanguages, LANGUAGES, languageOf, type Text } from '../../src/words/words.ts';
 import { behind, NOW_MS, pickedUp } from '../tracking/orders.ts';
 
-type Key = keyof typeof TRACKING_EN;
-const KEYS = Object.keys(TRACKING_EN) as Key[];
-/** Texts that are the same in both languages. */
-const SAME: readonly Key[] = ['miles'];
 const formsOf = (text: Text): string[] => (typeof text === 'string' ? [text] : [text.one, text.other]);
-const placeholders = (text: Text) =>
-  [
-    ...new Set(
-      formsOf(text)
-        .join(' ')
-        .match(/\{\w+\}/g),
-    ),
-  ].sort();
 
 describe('the texts of the customer’s page', () => {
-  it('name the same values in Spanish as in English, in as many forms', () => {
-    for (const key of KEYS) {
-      expect([key, placeholders(TRACKING_ES[key])]).toEqual([key, placeholders(TRACKING_EN[key])]);
-      expect([key, typeof TRACKING_ES[key]]).toEqual([key, typeof TRACKING_EN[key]]);
-    }
-    expect(Object.keys(TRACKING_ES)).toEqual(KEYS);
-  });
-
-  it('are other words in Spanish, and none is empty', () => {
-    for (const key of KEYS) {
-      const [english, spanish] = [formsOf(TRACKING_EN[key]), formsOf(TRACKING_ES[key])];
-      for (const form of [...english, ...spanish]) expect(form.trim()).not.toBe('');
-      if (!SAME.includes(key)) expect(spanish).not.toEqual(english);
-    }
-  });
-
   it('put no article before a time, which may begin with a day or with one o’clock', () => {
-    const timed = KEYS.flatMap((key) => formsOf(TRACKING_ES[key])).filter((text) => /\{times?\}/.test(text));
+    const timed = Object.values(TRACKING_ES)
+      .flatMap(formsOf)
+      .filter((text) => /\{times?\}/.test(text));
     expect(timed.length).toBeGreaterThan(1);
     for (const text of timed) expect(text).not.toMatch(/\b(la|las|de|a)\s+\{times?\}/i);
   });

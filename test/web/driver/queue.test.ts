@@ -82,20 +82,6 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe('the actions of a driver', () => {
-  it('are sent at once where there is network, and forgotten when they are answered', async () => {
-    const queue = await working(action('a'));
-    expect(sent()).toEqual(['a']);
-    expect(told).toEqual(['a is picked_up']);
-    expect([queue.waiting.length, store.kept.size]).toEqual([0, 0]);
-  });
-
-  it('are kept while they cannot be sent, the later ones behind the first', async () => {
-    send.mockResolvedValue(LATER);
-    await working(action('a'), action('b'));
-    expect(new Set(sent())).toEqual(new Set(['a']));
-    expect([...store.kept.keys()]).toEqual(['a', 'b']);
-  });
-
   it('of one order are sent in their order, each when the one before it is answered', async () => {
     let answer: (sent: Sent) => void = () => {};
     send.mockImplementation(() => new Promise((resolve) => (answer = resolve)));
@@ -220,18 +206,6 @@ describe('the actions of a driver', () => {
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
     send.mockResolvedValue(DONE);
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(told).toEqual(['a is picked_up']);
-  });
-
-  it('are tried at once when the network is back', async () => {
-    send.mockResolvedValue(LATER);
-    const queue = newQueue();
-    await queue.start();
-    await queue.add(action('a'));
-    await vi.advanceTimersByTimeAsync(60_000);
-    send.mockResolvedValue(DONE);
-    queue.wake();
-    await flush();
     expect(told).toEqual(['a is picked_up']);
   });
 
@@ -397,25 +371,21 @@ describe('what a reply means', () => {
     expect(meaningOf(200, body)).toEqual({ kind: 'done', status: 'delivered', sequence: 5 });
   });
 
-  it('is a refusal for what will never be taken', () => {
-    for (const status of [400, 404, 409, 413, 415, 422]) {
-      const why = { code: null, message: 'There is no such order.', retryAfterSeconds: null };
-      expect(meaningOf(status, refusal)).toEqual({ kind: 'refused', ...why });
-    }
+  it.each([
+    [
+      [400, 404, 409, 413, 415, 422],
+      { kind: 'refused', code: null, message: refusal.message, retryAfterSeconds: null },
+    ],
+    [[408, 429, 500, 502, 503, 504], LATER],
+    [[401], { kind: 'signed_out' }],
+  ])('is of %j as what will never be taken, may pass, or needs a token', (statuses, meaning) => {
+    for (const status of statuses) expect(meaningOf(status, refusal)).toEqual(meaning);
   });
 
   it('is a refusal where no further order can be given back for an hour, so that the driver is told', () => {
     const body = { success: false, message: 'Too many.', error: { code: 'too_many_releases' } };
     const why = { code: 'too_many_releases', message: 'Too many.', retryAfterSeconds: 600 };
     expect(meaningOf(429, body, 600)).toEqual({ kind: 'refused', ...why });
-  });
-
-  it('is "later" for what may pass', () => {
-    for (const status of [408, 429, 500, 502, 503, 504]) expect(meaningOf(status, refusal)).toEqual(LATER);
-  });
-
-  it('is "signed out" for 401', () => {
-    expect(meaningOf(401, refusal)).toEqual({ kind: 'signed_out' });
   });
 
   it('is "later" for every answer that is not the service’s own, whatever its status', () => {

@@ -504,13 +504,6 @@ describe.skipIf(findChromium() === undefined)('the driver’s page with several 
     await eventually(() => page.locator('#today').textContent()).toBe('Today: 1 delivery · $5.50');
   });
 
-  it('goes on with a service of before, which states one order and no stops', async () => {
-    const page = await open();
-    fake.tell({ order: jordan, orders: undefined, stops: undefined } as never);
-    await eventually(() => headline(page)).toBe('Mission Street Market');
-    expect(await titles(page)).toEqual(['Deliver to Jordan']);
-  });
-
   it('speaks Spanish on a phone that does, from its markup to the service’s refusals', async () => {
     const page = await open({ locale: 'es-MX' });
     expect(await page.locator('html').getAttribute('lang')).toBe('es');

@@ -298,16 +298,6 @@ describe.skipIf(findChromium() === undefined)('the tracking page in Chromium', (
     expect(complaints).toEqual([]);
   });
 
-  it('comes back by itself after its socket was cut', async () => {
-    await server.change(assigned());
-    const page = await openLive();
-    server.blockSockets(true);
-    server.blockSockets(false);
-    await server.change(pickedUp());
-    await expect.poll(() => headline(page)).toBe('Ana is on the way with your order');
-    await page.locator('#link[data-state=live]').waitFor();
-  });
-
   it('comes back in its turn where its process stops, and shows what it has until then, but not as live', async () => {
     await server.change(assigned());
     const { page, link } = await openHurried();

@@ -18,7 +18,7 @@ import {
   waiting,
 } from './driver-world.ts';
 
-// The rules of the queue are in driver-queue.test.ts; what a phone adds to them is seldom broken.
+// The rules of the queue are in driver/queue.test.ts; what a phone adds to them is seldom broken.
 describe.skipIf(findChromium() === undefined)('a driver’s phone with bad reception', () => {
   let world: World;
   let photo: ReturnType<typeof photoOf>;

@@ -99,7 +99,8 @@ export async function restoreBackup(backup: Backup, log: (line: string) => void)
     process.exit(2);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, leave);
+    // Behind npm a terminal's Ctrl-C arrives twice; the second one must not end the removal.
+    process.on(signal, leave);
     undo.push(() => process.off(signal, leave));
   }
   undo.push(() => rm(folder, { recursive: true, force: true }));

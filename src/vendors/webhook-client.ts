@@ -125,7 +125,9 @@ const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1');
 async function addressesOf(url: URL, resolve: ResolveHost): Promise<Address[]> {
   const host = hostOf(url);
   const found = isIP(host) !== 0 ? [host] : await resolve(host);
-  return found.map((address) => ({ address, family: isIP(address) === 6 ? 6 : 4 }));
+  const addresses: Address[] = found.map((address) => ({ address, family: isIP(address) === 6 ? 6 : 4 }));
+  // The first one is tried first, and a host without IPv6 may swallow what is sent over it.
+  return addresses.toSorted((a, b) => a.family - b.family);
 }
 
 function send(url: URL, addresses: readonly Address[], outgoing: Outgoing, signal: AbortSignal, ca?: string) {

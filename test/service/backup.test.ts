@@ -144,6 +144,10 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s leaves no copy of cu
       return existsSync(cluster) ? readdirSync(cluster).length : 0;
     };
     await expect.poll(() => isTime(files()), { interval: 5 }).toBe(true);
+    const before = files();
+    child.process.kill(signal);
+    // Behind npm a terminal's Ctrl-C arrives twice.
+    await expect.poll(() => files() < before || folder() === undefined, { interval: 1 }).toBe(true);
     child.process.kill(signal);
     expect([await child.ended, folder()]).toEqual([2, undefined]);
   }
@@ -156,7 +160,7 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s leaves no copy of cu
     let most = 0;
     const shrinks = (files: number): boolean => {
       most = Math.max(most, files);
-      return files < most;
+      return files > 0 && files < most;
     };
     await interrupt(`cd $2; ${write(20_000)}; exit 1`, ':', shrinks);
   });

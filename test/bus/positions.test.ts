@@ -53,6 +53,9 @@ describe.skipIf(!there)('positions of drivers over Redis', () => {
       .toEqual([[], [at('d1', -122)], [at('d1', -122)]]);
     members[1].bus.share(at('d2', -100));
     await expect.poll(() => members[0].received, soon).toEqual([at('d2', -100)]);
+    members[1].bus.share(at('d2', -101));
+    members[1].bus.close();
+    await expect.poll(() => members[0].received.at(-1), soon).toEqual(at('d2', -101));
   });
 
   test.skipIf(process.env.REDIS_URL)('a process that may not listen at its start does so once it may', async () => {

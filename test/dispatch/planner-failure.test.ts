@@ -3,7 +3,10 @@ import { PLANNER_LOOK_MS } from '../../src/limits.ts';
 import { Planner } from '../../src/planner/planner.ts';
 import { driver, MINUTE, NOW, order, PlannedWorld, pass } from './planned-world.ts';
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 test.each(['estimate', 'due', 'putOrder'] as const)(
   'a bug in %s costs the plan alone, which is made anew',

@@ -435,12 +435,17 @@ test('a charge in its pause takes no turn of its card from another order', async
 
 test('a charge that Stripe refuses the account is not sent again for an order that has ended', async () => {
   const { run, row, orderId, standIn } = await world({
-    faults: { next: [{ kind: 'reset', effect: 'before' }, REFUSED] },
+    faults: {
+      next: [
+        { kind: 'reset', effect: 'before' },
+        { ...REFUSED, sticky: false },
+      ],
+    },
   });
   await run();
   await storeOf(database.sql).cancelOrder(orderId, 'operator', 'other');
   expect([await run(), await run()]).toEqual([{ kind: 'done' }, { kind: 'done' }]);
-  expect([(await row()).payment_status, standIn.payments()]).toEqual(['failed', []]);
+  expect([(await row()).payment_status, standIn.entries()]).toEqual(['failed', []]);
 });
 
 test('an attempt older than Stripe keeps its key is looked up, not sent again', async () => {

@@ -91,6 +91,9 @@ test('nobody else can read a photo', async () => {
     expect(response.status, method).toBe(403);
   }
   expect(server.objects.get(`ab/${NAME}`)?.bytes).toEqual(PHOTO);
+  for (const work of [storage.put('../x', PHOTO), storage.get('../x'), storage.remove('../x')]) {
+    await expect(work).rejects.toThrow(TypeError);
+  }
 });
 
 test('gives up a photo that is larger than any of ours', async () => {

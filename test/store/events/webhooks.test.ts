@@ -125,9 +125,10 @@ describe('a webhook', () => {
     });
     const moved = await store.changeWebhookOf(owner(), id, { url: 'https://moved.test/' });
     expect(moved).toMatchObject({ url: 'https://moved.test/', disabledBecause: 'off' });
+    await sql`update webhooks set failing_since = now(), retry_at = now() where id = ${id}`;
     const all = await store.changeWebhookOf(owner(), id, { eventTypes: null, enabled: true });
     expect(all).toMatchObject({ eventTypes: null, disabledAt: null, disabledBecause: null });
-    expect(await rowOf(id)).toMatchObject({ secret: NEW.secret });
+    expect(await rowOf(id)).toMatchObject({ secret: NEW.secret, failing_since: null, retry_at: null });
     expect(await store.changeWebhookOf(owner(), id, {})).toMatchObject({ url: 'https://moved.test/' });
   });
 

@@ -51,6 +51,8 @@ export class PlannerView {
   #hasBegunPass = false;
   readonly #matcher: ViewedMatcher;
   readonly #orders = new Map<string, WaitingOrder>();
+  /** The one that counts as waiting from last on, kept as each order of a flood asks for it. */
+  #last: WaitingOrder | undefined;
   readonly #drivers: PlannedDrivers;
   readonly #changedOrders = new Set<string>();
   /** Orders that wait and are carried in memory, as one of the two was read too early; looked at again. */
@@ -84,14 +86,12 @@ export class PlannerView {
 
   /** The planned order that counts as waiting from last on, if that is later than this one: its store has more. */
   #lastBehind(order: WaitingOrder): WaitingOrder | undefined {
-    let last: WaitingOrder | undefined;
-    let latestMs = countsFrom(order);
-    for (const each of this.#orders.values()) {
-      if (countsFrom(each) <= latestMs) continue;
-      last = each;
-      latestMs = countsFrom(each);
+    if (this.#last === undefined) {
+      for (const each of this.#orders.values()) {
+        if (!this.#last || countsFrom(each) > countsFrom(this.#last)) this.#last = each;
+      }
     }
-    return last;
+    return this.#last && countsFrom(this.#last) > countsFrom(order) ? this.#last : undefined;
   }
 
   /** False for a driver who is in reach of no planned order, and so changes nothing. */
@@ -266,6 +266,7 @@ export class PlannerView {
       this.#drop(last.orderId);
     }
     this.#orders.set(id, order);
+    this.#last = undefined;
     this.#drivers.makeNearKnown(order, this.#nowMs);
     this.planner.putOrder(openOrder(order, this.#matcher.tier(order.tierId)), this.#nowMs);
   }
@@ -274,6 +275,7 @@ export class PlannerView {
   #drop(id: string): void {
     this.planner.dropOrder(id, this.#nowMs);
     this.#orders.delete(id);
+    this.#last = undefined;
   }
 
   #rules(travelMs: Rules['travelMs']): Rules {

@@ -108,6 +108,14 @@ describe('the waiting order for a driver', () => {
 });
 
 describe('the reason an order waits', () => {
+  it('is that it was given back where the only driver for it has done so, and that the others are busy', () => {
+    wait('one', { excludedDriverIds: new Set(['gave-back']) });
+    put('gave-back', 0);
+    expect(matcher.whyWaiting('one')).toBe('given_back');
+    put('busy', 0, { carried: [carrying('other')] });
+    expect(matcher.whyWaiting('one')).toBe('all_drivers_busy');
+  });
+
   it('is that no vehicle on duty carries the parcel, whoever is free, and names none who could not', () => {
     wait('one', { size: 'large' });
     put('car', 0);

@@ -223,6 +223,16 @@ describe('telling', () => {
     expect(tell?.orders.map(({ id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
   });
 
+  it('never asks a driver who may not carry the order', () => {
+    const planner = new Planner({ ...RULES, mayCarry: (driverId) => driverId !== 'near' });
+    planner.putDriver(driver('near'), 0);
+    planner.putDriver(driver('far', { place: at(9_000, 0) }), 0);
+    planner.putOrder(order('order'), 0);
+    planner.begin(0);
+    while (planner.step());
+    expect(planner.due(0, 1_000).map(({ driverId }) => driverId)).toEqual(['far']);
+  });
+
   it.each([
     { who: 'are idle', told: undefined },
     { who: 'have enough to do', told: order('told', { pickup: at(0, 500), dropoff: at(4_000, 500) }) },

@@ -6,10 +6,9 @@ import { errorFields, type Logger } from '../telemetry.ts';
  * What a notice is about. `order`: the status of an order or its driver changed. `details`: only its payment,
  * its text or its notes, for which dispatch reads nothing. `door`: the dropoff's point was found, or found to be
  * elsewhere. `retailer`: the status, the rate or the card of a store changed. `jobs`: jobs are owed that no process
- * relays by itself. `everything`: too
- * much changed to name it. `events`: events of these stores got their numbers. `key`, `token`, `tracker`,
- * `organization_key`: a key of a store, the token or the tracker of a driver, or a key of an organization was
- * added or revoked.
+ * relays by itself. `everything`: too much changed to name it. `events`: events of these stores got their numbers.
+ * `key`, `token`, `tracker`, `organization_key`: a key of a store, the token or the tracker of a driver, or a key of
+ * an organization was added or revoked.
  * `organization`: a store joined or left it. `word`: see `createLastWord`.
  */
 export const NOTICE_KINDS = [

@@ -25,7 +25,7 @@ import { clusterUser } from './postgres-user.ts';
 const RESTORE_MS = 6 * 60 * 60_000;
 /** Longest answer of a program about itself or about the head of a dump. */
 const ASK_MS = 60_000;
-/** Longest time for which an interrupted check tries to remove its copy. Postgres kills what has not ended after 5 s. */
+/** Longest removal of the copy of an interrupted check. Postgres kills what has not ended after 5 s. */
 const LEAVE_MS = 10_000;
 /** Tables and indexes of a dump that are restored at once. */
 const RESTORE_JOBS = 4;

@@ -1,4 +1,5 @@
 import { ServiceError } from '../domain/errors.ts';
+import { Groups } from '../domain/groups.ts';
 import { Tally } from '../domain/tally.ts';
 import { below, MAX_REQUESTS_IN_FLIGHT } from '../limits.ts';
 import type { RequestSignal } from '../transport/route.ts';
@@ -30,7 +31,7 @@ type Wait = { readonly holderId: string; news: Promise<void>; wake: () => void; 
  */
 export class EventWaits {
   readonly #bounds: { readonly all: number; readonly ofHolder: number };
-  readonly #byRetailer = new Map<string, Set<Wait>>();
+  readonly #byRetailer = new Groups<string, Wait>();
   readonly #countByHolder = new Tally();
   readonly #waits = new Set<Wait>();
   #isClosed = false;
@@ -75,7 +76,7 @@ export class EventWaits {
 
   /** Events of these stores may be there. */
   wake(retailerIds: readonly string[]): void {
-    for (const id of retailerIds) for (const wait of this.#byRetailer.get(id) ?? []) wait.wake();
+    for (const id of retailerIds) for (const wait of this.#byRetailer.of(id)) wait.wake();
   }
 
   /** Events of any store may be there. */
@@ -108,22 +109,14 @@ export class EventWaits {
     this.#countByHolder.add(holderId, 1);
     const wait = newWait(holderId, this.#isClosed || signal.aborted);
     this.#waits.add(wait);
-    for (const id of retailerIds) {
-      const others = this.#byRetailer.get(id);
-      if (others) others.add(wait);
-      else this.#byRetailer.set(id, new Set([wait]));
-    }
+    for (const id of retailerIds) this.#byRetailer.add(id, wait);
     return wait;
   }
 
   #leave({ holderId, retailerIds }: EventWaiter, wait: Wait): void {
     this.#countByHolder.add(holderId, -1);
     this.#waits.delete(wait);
-    for (const id of retailerIds) {
-      const others = this.#byRetailer.get(id);
-      others?.delete(wait);
-      if (others?.size === 0) this.#byRetailer.delete(id);
-    }
+    for (const id of retailerIds) this.#byRetailer.delete(id, wait);
   }
 }
 

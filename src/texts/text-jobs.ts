@@ -2,7 +2,7 @@ import type { ConcurrencyLimit } from '../postgres/batched-reads.ts';
 import { finishing, inBatches } from '../queues/in-batches.ts';
 import type { JobHandler } from '../queues/job-handler.ts';
 import type { Store } from '../store/store.ts';
-import type { OwedText, RecordedText } from '../store/texts/messages.ts';
+import type { OwedText, RecordedText, TextQueue } from '../store/texts/messages.ts';
 import type { TextBounds } from '../store/texts/text-rows.ts';
 import { createTexting, type TextingDeps, type TextRows } from './texting.ts';
 
@@ -28,7 +28,7 @@ export function createSmsJob(deps: TextJobDeps<'openTexts'>): JobHandler {
   );
   return createTexting(
     deps,
-    rowsOfJobs('sms', deps, ({ orderId }) => open(orderId)),
+    textRows('sms', deps, ({ orderId }) => open(orderId)),
   );
 }
 
@@ -43,12 +43,12 @@ export function createTextJob(deps: TextJobDeps<'openOptionalTexts'>): JobHandle
   );
   return createTexting(
     deps,
-    rowsOfJobs('text', deps, ({ outboxId }) => open(outboxId)),
+    textRows('text', deps, ({ outboxId }) => open(outboxId)),
   );
 }
 
-function rowsOfJobs(
-  queue: 'sms' | 'text',
+function textRows(
+  queue: TextQueue,
   { store, texts, orderLocks }: Omit<TextJobDeps<never>, 'bounds'>,
   open: TextRows['open'],
 ): TextRows {

@@ -1,4 +1,5 @@
 import type { DriverPosition } from '../domain/driver.ts';
+import { Groups } from '../domain/groups.ts';
 import type { TrackedOrder } from '../domain/tracked.ts';
 import type { LiveSocket } from '../transport/live-socket.ts';
 
@@ -64,25 +65,20 @@ const minutesBehind = ({ onRoute }: TrackedOrder): number | null =>
 
 /** The watched orders of each driver who is under way with one. */
 export class OrdersOfDrivers {
-  readonly #orders = new Map<string, Set<string>>();
+  readonly #orders = new Groups<string, string>();
 
   of(driverId: string): ReadonlySet<string> {
-    return this.#orders.get(driverId) ?? NONE;
+    return this.#orders.of(driverId);
   }
 
   /** Notes who is under way with an order; of null nobody is, or nobody watches. */
   set(orderId: string, before: TrackedOrder | null, now: TrackedOrder | null): void {
     const [was, is] = [carrier(before), carrier(now)];
     if (was === is) return;
-    const left = was === null ? undefined : this.#orders.get(was);
-    left?.delete(orderId);
-    if (was !== null && left?.size === 0) this.#orders.delete(was);
-    if (is === null) return;
-    const orders = this.#orders.get(is) ?? new Set();
-    this.#orders.set(is, orders.add(orderId));
+    if (was !== null) this.#orders.delete(was, orderId);
+    if (is !== null) this.#orders.add(is, orderId);
   }
 }
-const NONE: ReadonlySet<string> = new Set();
 
 function carrier(order: TrackedOrder | null): string | null {
   return order?.status === 'driver_assigned' || order?.status === 'picked_up' ? order.driverId : null;

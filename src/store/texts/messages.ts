@@ -15,7 +15,7 @@ import {
 } from './text-rows.ts';
 
 /** The queue of the jobs of tracking texts, and that of all others. */
-type TextQueue = 'sms' | 'text';
+export type TextQueue = 'sms' | 'text';
 
 /** A text that an order's customer is to get. */
 export type OwedText = {
